@@ -1,0 +1,72 @@
+#include "bindings.hpp"
+#include "errors.hpp"
+
+namespace grls::bindings {
+
+Context make_context(int threads) {
+  return Context(threads, [] {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  });
+}
+
+namespace {
+
+template <class S>
+using ContiguousArray = py::array_t<S, py::array::c_style>;
+
+template <class S>
+Rows dense_view(const py::object& object) {
+  const auto array = py::reinterpret_borrow<ContiguousArray<S>>(object);
+  require(array.ndim() == 2, "a data matrix must have 2 dimensions, got ", array.ndim());
+  return DenseRows<S>{array.data(), array.shape(0), array.shape(1)};
+}
+
+CsrRows sparse_view(const py::array_t<double>& values, const py::array_t<std::int64_t>& columns,
+                    const py::array_t<std::int64_t>& starts, Index d) {
+  require(values.ndim() == 1 && columns.ndim() == 1 && starts.ndim() == 1,
+          "sparse rows must come as flat arrays");
+  require(starts.size() >= 1, "sparse rows need at least one start");
+  const Index n = starts.size() - 1;
+  const CsrRows rows{values.data(), columns.data(), starts.data(), n, d};
+  require(rows.starts[0] == 0 && rows.starts[n] == values.size() && columns.size() == values.size(),
+          "malformed sparse rows: ", values.size(), " values, ", columns.size(), " columns, starts from ",
+          rows.starts[0], " to ", rows.starts[n]);
+  for (Index i = 0; i < n; ++i) {
+    require(rows.starts[i] <= rows.starts[i + 1] && rows.starts[i + 1] <= values.size(),
+            "malformed sparse rows: row ", i, " goes from ", rows.starts[i], " to ", rows.starts[i + 1]);
+    for (std::int64_t e = rows.starts[i]; e < rows.starts[i + 1]; ++e) {
+      require(rows.columns[e] >= 0 && rows.columns[e] < d, "sparse row ", i, " names column ",
+              rows.columns[e], " of ", d);
+      require(e == rows.starts[i] || rows.columns[e - 1] < rows.columns[e], "the columns of sparse row ", i,
+              " are not sorted or repeat");
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+RowsArgument::RowsArgument(const py::object& object) {
+  if (py::isinstance<py::tuple>(object)) {
+    const auto parts = py::reinterpret_borrow<py::tuple>(object);
+    require(parts.size() == 4, "sparse rows come as (values, columns, starts, n_columns)");
+    const auto values = parts[0].cast<py::array_t<double, py::array::c_style | py::array::forcecast>>();
+    const auto columns =
+        parts[1].cast<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>>();
+    const auto starts = parts[2].cast<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>>();
+    owners_ = {values, columns, starts};
+    view_ = sparse_view(values, columns, starts, parts[3].cast<Index>());
+    return;
+  }
+  owners_ = {object};
+  if (py::isinstance<ContiguousArray<double>>(object)) {
+    view_ = dense_view<double>(object);
+  } else if (py::isinstance<ContiguousArray<float>>(object)) {
+    view_ = dense_view<float>(object);
+  } else {
+    throw InvalidArgument("a data matrix must be a C-contiguous array of float64 or float32, or sparse rows");
+  }
+}
+
+}  // namespace grls::bindings

@@ -1,0 +1,37 @@
+// What the topics of the bindings share: argument holders, the context of a call, one register function each.
+#pragma once
+
+#include <pybind11/eigen.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <optional>
+#include <vector>
+
+#include "parallel.hpp"
+#include "points.hpp"
+
+namespace py = pybind11;
+
+namespace grls::bindings {
+
+// A context whose work Ctrl-C stops: pending Python signals are handled now and then on the calling thread.
+Context make_context(int threads);
+
+// A data matrix from Python, kept alive as long as its view is used: a C-contiguous float64 or float32 array,
+// or a tuple (values, columns, starts, n_columns) of compressed sparse rows. Every index is checked.
+class RowsArgument {
+ public:
+  explicit RowsArgument(const py::object& object);
+  const Rows& view() const { return *view_; }
+
+ private:
+  std::vector<py::object> owners_;
+  std::optional<Rows> view_;
+};
+
+void register_blas(py::module_& m);
+void register_kernels(py::module_& m);
+void register_least_squares(py::module_& m);
+
+}  // namespace grls::bindings

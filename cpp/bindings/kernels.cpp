@@ -1,0 +1,90 @@
+#include "kernels.hpp"
+
+#include <pybind11/stl.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "predict.hpp"
+
+namespace grls::bindings {
+namespace {
+
+const std::map<std::string, Term> kTerms = {
+    {"constant", Term::constant}, {"linear", Term::linear},     {"polynomial", Term::polynomial},
+    {"sigmoid", Term::sigmoid},   {"gaussian", Term::gaussian}, {"laplace", Term::laplace},
+};
+const std::map<std::string, Combine> kCombinations = {
+    {"sum", Combine::sum},     {"product", Combine::product},         {"scale", Combine::scale},
+    {"power", Combine::power}, {"exponential", Combine::exponential},
+};
+
+using GroupTuple = std::tuple<IndexList, std::vector<double>>;          // columns, widths
+using StepTuple = std::tuple<std::string, Index, double, double, int>;  // name, group, a, b, degree
+
+Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<StepTuple>& steps) {
+  std::vector<ColumnGroup> column_groups;
+  for (const auto& [columns, widths] : groups) column_groups.push_back({columns, widths});
+  std::vector<Step> formula;
+  for (const auto& [name, group, a, b, degree] : steps) {
+    Step step;
+    step.group = group;
+    step.a = a;
+    step.b = b;
+    step.degree = degree;
+    if (const auto term = kTerms.find(name); term != kTerms.end()) {
+      step.term = term->second;
+    } else {
+      const auto combination = kCombinations.find(name);
+      require(combination != kCombinations.end(), "unknown kernel operation '", name, "'");
+      step.is_term = false;
+      step.combine = combination->second;
+    }
+    formula.push_back(step);
+  }
+  return Formula(std::move(column_groups), std::move(formula));
+}
+
+template <class S>
+py::array kernel_matrix_of(const Formula& formula, const Rows& a, const Rows& b, int threads) {
+  py::array_t<S> out({row_count(a), row_count(b)});
+  S* const to = out.mutable_data();
+  Context context = make_context(threads);
+  const py::gil_scoped_release unlocked;
+  kernel_matrix(context, KernelTiles<S>(formula, b, a), to);
+  return out;
+}
+
+template <class S>
+Matrix<double> kernel_times_of(const Formula& formula, const Rows& a, const Rows& b, const Matrix<double>& c,
+                               int threads) {
+  Context context = make_context(threads);
+  const py::gil_scoped_release unlocked;
+  return kernel_times<S>(context, KernelTiles<S>(formula, a, b), c.cast<S>()).template cast<double>();
+}
+
+}  // namespace
+
+void register_kernels(py::module_& m) {
+  py::class_<Formula>(m, "Formula").def(py::init(&make_formula), py::arg("groups"), py::arg("steps"));
+  m.def(
+      "kernel_matrix",
+      [](const Formula& formula, const py::object& a, const py::object& b, int threads) {
+        const RowsArgument a_rows(a), b_rows(b);
+        return kernel_matrix_of<double>(formula, a_rows.view(), b_rows.view(), threads);
+      },
+      py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("threads") = 0);
+  m.def(
+      "kernel_times",
+      [](const Formula& formula, const py::object& a, const py::object& b, const Matrix<double>& c,
+         int threads) {
+        const RowsArgument a_rows(a), b_rows(b);
+        return kernel_times_of<double>(formula, a_rows.view(), b_rows.view(), c, threads);
+      },
+      py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
+}
+
+}  // namespace grls::bindings

@@ -1,0 +1,131 @@
+#include "least_squares.hpp"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "factor.hpp"
+
+namespace grls::bindings {
+namespace {
+
+using GramArray = py::array_t<double, py::array::c_style>;
+
+GivenGram given_gram(const GramArray& gram) {
+  require(gram.ndim() == 2 && gram.shape(0) == gram.shape(1), "a kernel matrix must be square");
+  return {gram.data(), gram.shape(0)};
+}
+
+Pivots pivots_of(const std::string& name) {
+  require(name == "qr" || name == "first", "pivots must be 'qr' or 'first', got '", name, "'");
+  return name == "qr" ? Pivots::qr : Pivots::first;
+}
+
+Formulation formulation_of(const std::string& name) {
+  require(name == "exact" || name == "published", "formulation must be 'exact' or 'published', got '", name,
+          "'");
+  return name == "exact" ? Formulation::exact : Formulation::published;
+}
+
+// formula: a kernel to evaluate on `data`; None: `data` is the kernel matrix.
+py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                    const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
+                    const std::string& formulation, const std::string& pivots, double tolerance,
+                    const std::string& precision, int threads) {
+  require(precision == "double" || precision == "single", "precision must be 'double' or 'single', got '",
+          precision, "'");
+  std::optional<RowsArgument> rows;
+  GramArray gram;
+  if (formula) {
+    rows.emplace(data);
+  } else {
+    gram = data.cast<GramArray>();
+  }
+  const Problem problem{
+      formula ? GramSource(KernelOfRows{*formula, rows->view()}) : GramSource(given_gram(gram)),
+      T,
+      Y,
+      weights.value_or(Vector<double>()),
+      shift,
+      formulation_of(formulation),
+      pivots_of(pivots),
+      tolerance};
+  const Solution solution = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return precision == "double" ? solve<double>(context, problem) : solve<float>(context, problem);
+  }();
+  py::dict seconds;
+  seconds["basis"] = solution.seconds.basis;
+  seconds["gram"] = solution.seconds.gram;
+  seconds["assemble"] = solution.seconds.assemble;
+  seconds["factor"] = solution.seconds.factor;
+  seconds["solve"] = solution.seconds.solve;
+  return py::make_tuple(solution.c, solution.beta, solution.kept, seconds);
+}
+
+}  // namespace
+
+void register_least_squares(py::module_& m) {
+  m.def("solve", &solve_any, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
+        py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"), py::arg("tolerance"),
+        py::arg("precision") = "double", py::arg("threads") = 0);
+  m.def(
+      "solve_bytes",
+      [](Index order, const std::string& precision) {
+        return precision == "single" ? BlockTriangle<float>::bytes(order)
+                                     : BlockTriangle<double>::bytes(order);
+      },
+      py::arg("order"), py::arg("precision"));
+  m.def(
+      "null_space",
+      [](const Matrix<double>& T, double tolerance) {
+        const Basis basis = orthonormal_basis(T, tolerance);
+        const Matrix<double> M = basis.times(Matrix<double>::Identity(T.rows(), T.rows()));
+        return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
+      },
+      py::arg("T"), py::arg("tolerance"));
+  m.def(
+      "phi_prime",
+      [](const Matrix<double>& T, const std::string& pivots, double tolerance) {
+        const Basis basis = pivot_basis(T, pivots_of(pivots), tolerance);
+        Matrix<double> P = basis.V;
+        P.bottomRows(basis.rank()).setIdentity();
+        const IndexList chosen(basis.order.end() - basis.rank(), basis.order.end());
+        return py::make_tuple(basis.restored(P), chosen, basis.kept);
+      },
+      py::arg("T"), py::arg("pivots"), py::arg("tolerance"));
+  m.def(
+      "assemble",
+      [](const GramArray& gram, const Matrix<double>& T, const std::string& basis_name,
+         const std::string& pivots, double tolerance, int threads) {
+        require(basis_name == "pivot" || basis_name == "orthonormal",
+                "basis must be 'pivot' or 'orthonormal', got '", basis_name, "'");
+        const GivenGram given = given_gram(gram);
+        require(T.rows() == given.m, "the features have ", T.rows(), " rows, the kernel matrix ", given.m);
+        const Basis basis = basis_name == "pivot" ? pivot_basis(T, pivots_of(pivots), tolerance)
+                                                  : orthonormal_basis(T, tolerance);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        return assemble_reduced(context, given, basis);
+      },
+      py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),
+      py::arg("threads") = 0);
+  m.def(
+      "llt",
+      [](const GramArray& matrix, int threads) {
+        const GivenGram given = given_gram(matrix);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        BlockTriangle<double> A(given.m, given.m);
+        fill_gram<double>(context, given, {}, Vector<double>(), A);
+        partial_llt(context, A);
+        return Matrix<double>(to_dense(A, given.m).triangularView<Eigen::Lower>());
+      },
+      py::arg("matrix"), py::arg("threads") = 0);
+}
+
+}  // namespace grls::bindings

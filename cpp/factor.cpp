@@ -1,0 +1,166 @@
+#include "factor.hpp"
+
+#include <atomic>
+#include <limits>
+#include <memory>
+
+#include "blas.hpp"
+#include "errors.hpp"
+
+namespace grls {
+namespace {
+
+// Right-looking over block columns; a tile is one block column within one band of rows.
+struct LltTask {
+  enum Kind : std::int32_t { factor, solve, update } kind;
+  std::int32_t k;  // the panel
+  std::int32_t j;  // the block column that is updated
+  std::int32_t g;  // the band
+};
+
+template <class S>
+class PartialLlt {
+ public:
+  explicit PartialLlt(BlockTriangle<S>& A)
+      : A_(A), bands_(A.bands()), progress_(static_cast<std::size_t>(A.block_columns() * bands_)) {
+    for (auto& p : progress_) p.store(0, std::memory_order_relaxed);
+    largest_ = 0;
+    for (Index k = 0; k < A.pivot_block_columns(); ++k)
+      for (Index q = 0; q < A.width(k); ++q)
+        largest_ = std::max(largest_, A.at(A.start(k), k)[q * A.ld(k) + q]);
+    schedule();
+  }
+
+  void run(const Context& context) {
+    const double n = static_cast<double>(A_.pivots());
+    parallel_for(
+        context, static_cast<Index>(tasks_.size()), workers_for(context, n * n * n / 10),
+        [this](Index t, const Worker& worker) { perform(tasks_[static_cast<std::size_t>(t)], worker); });
+  }
+
+ private:
+  // Every task comes after those it waits for. The next panel is factorised while the updates with the
+  // current one still run.
+  void schedule() {
+    const Index panels = A_.pivot_block_columns(), columns = A_.block_columns();
+    const auto push = [this](LltTask::Kind kind, Index k, Index j, Index g) {
+      tasks_.push_back(
+          {kind, static_cast<std::int32_t>(k), static_cast<std::int32_t>(j), static_cast<std::int32_t>(g)});
+    };
+    const auto panel = [&](Index k) {
+      const Index top = A_.band_of(A_.start(k));
+      push(LltTask::factor, k, k, top);
+      for (Index g = top + 1; g < bands_; ++g) push(LltTask::solve, k, k, g);
+    };
+    if (panels > 0) panel(0);
+    for (Index k = 0; k < panels; ++k) {
+      for (Index j = k + 1; j < columns; ++j) {
+        for (Index g = A_.band_of(A_.start(j)); g < bands_; ++g) push(LltTask::update, k, j, g);
+        if (j == std::min(k + 2, columns - 1) && k + 1 < panels) panel(k + 1);
+      }
+    }
+  }
+
+  // Updates a tile has had; one more once it is part of a finished panel.
+  std::atomic<std::int32_t>& progress(Index j, Index g) {
+    return progress_[static_cast<std::size_t>(j * bands_ + g)];
+  }
+  bool reached(Index j, Index g, Index value) {
+    return progress(j, g).load(std::memory_order_acquire) >= value;
+  }
+
+  // The bands that hold the rows of block column j's own diagonal block.
+  Index last_diagonal_band(Index j) const { return A_.band_of(A_.start(j) + A_.width(j) - 1); }
+
+  void perform(const LltTask& t, const Worker& worker) {
+    const Index k = t.k, j = t.j, g = t.g;
+    const Index first = A_.first_row(j, g), last = A_.last_row(g);
+    switch (t.kind) {
+      case LltTask::factor:
+        if (!worker.wait_until([&] { return reached(k, g, k); })) return;
+        factor_diagonal(k);
+        solve_rows(k, A_.start(k) + A_.width(k), last);
+        break;
+      case LltTask::solve:
+        if (!worker.wait_until(
+                [&] { return reached(k, g, k) && reached(k, A_.band_of(A_.start(k)), k + 1); }))
+          return;
+        solve_rows(k, first, last);
+        break;
+      case LltTask::update:
+        if (!worker.wait_until([&] {
+              if (!reached(j, g, k) || !reached(k, g, k + 1)) return false;
+              for (Index b = A_.band_of(A_.start(j)); b <= last_diagonal_band(j); ++b)
+                if (!reached(k, b, k + 1)) return false;
+              return true;
+            }))
+          return;
+        update_rows(k, j, first, last);
+        break;
+    }
+    progress(j, g).fetch_add(1, std::memory_order_release);
+  }
+
+  void factor_diagonal(Index k) {
+    S* const block = A_.at(A_.start(k), k);
+    bool definite = blas::potrf_lower<S>(A_.width(k), block, A_.ld(k));
+    // A pivot that is nothing but rounding error tells a singular matrix from a regular one.
+    const S smallest = 4 * std::numeric_limits<S>::epsilon() * largest_;
+    for (Index q = 0; q < A_.width(k) && definite; ++q) {
+      const S pivot = block[q * A_.ld(k) + q];
+      definite = pivot * pivot > smallest;
+    }
+    if (!definite) throw NotPositiveDefinite("the matrix to factorise is not positive definite");
+  }
+
+  void solve_rows(Index k, Index first, Index last) {
+    if (first < last)
+      blas::trsm_right_lower_transposed<S>(last - first, A_.width(k), A_.at(A_.start(k), k), A_.ld(k),
+                                           A_.at(first, k), A_.ld(k));
+  }
+
+  // A[first:last, j] -= L[first:last, k] L[j, k]ᵀ
+  void update_rows(Index k, Index j, Index first, Index last) {
+    const Index top = A_.start(j), width = A_.width(j), diagonal_end = std::min(top + width, last);
+    if (first == top && diagonal_end == top + width) {
+      blas::syrk_lower<S>(width, A_.width(k), S(-1), A_.at(top, k), A_.ld(k), S(1), A_.at(top, j), A_.ld(j));
+      first = diagonal_end;
+    }
+    if (first < last)
+      blas::gemm<S>(blas::Op::none, blas::Op::transpose, last - first, width, A_.width(k), S(-1),
+                    A_.at(first, k), A_.ld(k), A_.at(top, k), A_.ld(k), S(1), A_.at(first, j), A_.ld(j));
+  }
+
+  BlockTriangle<S>& A_;
+  Index bands_;
+  std::vector<std::atomic<std::int32_t>> progress_;
+  std::vector<LltTask> tasks_;
+  S largest_;
+};
+
+}  // namespace
+
+template <class S>
+void partial_llt(const Context& context, BlockTriangle<S>& A) {
+  PartialLlt<S>(A).run(context);
+}
+
+template <class S>
+void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
+  const Index n = L.pivots(), k = X.cols();
+  for (Index j = L.pivot_block_columns() - 1; j >= 0; --j) {
+    const Index top = L.start(j), width = L.width(j), below = top + width;
+    if (below < n)
+      blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, n - below, S(-1), L.at(below, j), L.ld(j),
+                    X.data() + below, n, S(1), X.data() + top, n);
+    blas::trsm_left_lower_transposed<S>(width, k, L.at(top, j), L.ld(j), X.data() + top, n);
+    context.poll();
+  }
+}
+
+template void partial_llt<double>(const Context&, BlockTriangle<double>&);
+template void partial_llt<float>(const Context&, BlockTriangle<float>&);
+template void solve_transposed<double>(const Context&, const BlockTriangle<double>&, Matrix<double>&);
+template void solve_transposed<float>(const Context&, const BlockTriangle<float>&, Matrix<float>&);
+
+}  // namespace grls

@@ -1,0 +1,19 @@
+// Cholesky factorisation LLᵀ in place, of the leading pivots of a bordered matrix.
+#pragma once
+
+#include "parallel.hpp"
+#include "triangle.hpp"
+
+namespace grls {
+
+// A = [A₁₁ · ; A₂₁ A₂₂], A₁₁ of order A.pivots(), becomes [L · ; A₂₁L⁻ᵀ  A₂₂ - A₂₁A₁₁⁻¹A₂₁ᵀ]: factor, forward
+// substitution of every border row and Schur complement in one sweep.
+// Throws NotPositiveDefinite where A₁₁ is not, or is singular to working precision.
+template <class S>
+void partial_llt(const Context& context, BlockTriangle<S>& A);
+
+// X (pivots, k) = L⁻ᵀ X
+template <class S>
+void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X);
+
+}  // namespace grls

@@ -1,0 +1,58 @@
+// Generalised regularised least squares (G-RLS): the exact minimiser of eq. (2) and the published eqs.
+// (26)-(27).
+//
+//   minimise  1/Σw Σ_i w_i (y_i - f(x_i))² + γ cᵀΦc,   f = Σ_i c_i Φ(x_i, ·) + Σ_p β_p φ_p,   Tᵀc = 0
+//
+// With M = [N M₂] a basis (basis.hpp) and n = m - l, one partial factorisation of the bordered matrix
+//   [ MᵀΦM + shift  MᵀY ]
+//   [ (MᵀY)ᵀ         0  ]
+// over its first n pivots gives L, the forward substitution of NᵀY, and in the Schur complement the
+// right-hand side of the features' coefficients.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "assemble.hpp"
+
+namespace grls {
+
+enum class Formulation {
+  exact,      // orthonormal basis: (Q₂ᵀΦQ₂ + γm I) z = Q₂ᵀy, c = Q₂ z, β from Q₁ᵀ(y - Φc)
+  published,  // pivot basis: λ̃ = y₁, (H + γm I) c̃ = y₂ - Eᵀλ̃
+};
+
+struct KernelOfRows {
+  const Formula& formula;
+  const Rows& rows;
+};
+using GramSource = std::variant<KernelOfRows, GivenGram>;
+
+struct Problem {
+  GramSource gram;
+  Matrix<double> T;        // (m, l)
+  Matrix<double> Y;        // (m, k)
+  Vector<double> weights;  // (m) positive, or empty
+  double shift = 0;        // γ Σw
+  Formulation formulation = Formulation::exact;
+  Pivots pivots = Pivots::qr;
+  double tolerance = 0;  // of dependent features
+};
+
+struct Solution {
+  Matrix<double> c;     // (m, k)
+  Matrix<double> beta;  // (l, k)
+  IndexList kept;       // features that have a coefficient
+  struct {
+    double basis, gram, assemble, factor, solve;
+  } seconds{};
+};
+
+template <class S>
+Solution solve(const Context& context, const Problem& problem);
+
+// MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal
+// one.
+Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis);
+
+}  // namespace grls

@@ -1,0 +1,273 @@
+#include "points.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "blas.hpp"
+#include "errors.hpp"
+#include "vmath.hpp"
+
+namespace grls {
+namespace {
+
+constexpr Index kScattered = 8;  // sparse rows held dense at a time: one or two vector registers
+
+IndexList columns_read(const ColumnGroup& group, Index d) {
+  if (!group.columns.empty()) return group.columns;
+  IndexList all(static_cast<std::size_t>(d));
+  std::iota(all.begin(), all.end(), Index(0));
+  return all;
+}
+
+double width(const ColumnGroup& group, Index c) {
+  return group.widths.empty() ? 1.0 : group.widths[static_cast<std::size_t>(c)];
+}
+
+}  // namespace
+
+Index row_count(const Rows& rows) {
+  return std::visit([](const auto& r) { return r.n; }, rows);
+}
+
+Index column_count(const Rows& rows) {
+  return std::visit([](const auto& r) { return r.d; }, rows);
+}
+
+void ColumnGroup::check(Index d) const {
+  for (const Index c : columns)
+    require(c >= 0 && c < d, "kernel column ", c, " is out of range: the data have ", d, " columns");
+  const Index read = columns.empty() ? d : static_cast<Index>(columns.size());
+  require(widths.empty() || static_cast<Index>(widths.size()) == read, "the kernel has ", widths.size(),
+          " widths for ", read, " columns; give one width, or one per column");
+  for (const double w : widths) require(w > 0, "kernel widths must be positive, got ", w);
+}
+
+std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group) {
+  // Sparse rows stay sparse, and inner products alone need no centre.
+  if (!group.distances || std::holds_alternative<CsrRows>(rows)) return {};
+  const IndexList columns = columns_read(group, column_count(rows));
+  std::vector<double> centre(columns.size(), 0.0);
+  std::visit(
+      [&](const auto& r) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(r)>, CsrRows>) {
+          for (Index i = 0; i < r.n; ++i)
+            for (std::size_t c = 0; c < columns.size(); ++c)
+              centre[c] += static_cast<double>(r.data[i * r.d + columns[c]]);
+          for (double& mean : centre) mean /= static_cast<double>(std::max<Index>(r.n, 1));
+        }
+      },
+      rows);
+  return centre;
+}
+
+template <class S>
+Points<S>::Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
+                  const IndexList& order) {
+  group.check(column_count(rows));
+  n_ = order.empty() ? row_count(rows) : static_cast<Index>(order.size());
+  d_ = group.columns.empty() ? column_count(rows) : static_cast<Index>(group.columns.size());
+  std::visit([&](const auto& r) { load(r, group, centre, order); }, rows);
+}
+
+template <class S>
+template <class T>
+void Points<S>::load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
+                     const IndexList& order) {
+  const bool direct = group.distances && d_ <= kDirectColumns;
+  centred_ = !centre.empty();
+  const bool as_given = group.columns.empty() && group.widths.empty() && order.empty() && !centred_;
+  if constexpr (std::is_same_v<S, T>) {
+    if (as_given) rows_ = rows.data;
+  }
+  if (!rows_) {
+    const IndexList columns = columns_read(group, rows.d);
+    owned_.resize(static_cast<std::size_t>(n_ * d_));
+    for (Index i = 0; i < n_; ++i) {
+      const T* from = rows.data + (order.empty() ? i : order[static_cast<std::size_t>(i)]) * rows.d;
+      S* to = owned_.data() + i * d_;
+      for (Index c = 0; c < d_; ++c) {
+        const double moved = static_cast<double>(from[columns[static_cast<std::size_t>(c)]]) -
+                             (centred_ ? centre[static_cast<std::size_t>(c)] : 0.0);
+        to[c] = static_cast<S>(moved / width(group, c));
+      }
+    }
+    rows_ = owned_.data();
+  }
+  if (direct) {
+    by_column_.resize(static_cast<std::size_t>(n_ * d_));
+    for (Index i = 0; i < n_; ++i)
+      for (Index c = 0; c < d_; ++c) by_column_[static_cast<std::size_t>(c * n_ + i)] = rows_[i * d_ + c];
+  } else if (group.distances) {
+    norms_.resize(static_cast<std::size_t>(n_));
+    for (Index i = 0; i < n_; ++i)
+      norms_[static_cast<std::size_t>(i)] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).squaredNorm();
+  }
+  if (centred_ && group.products) {
+    Vector<S> mu(d_);
+    for (Index c = 0; c < d_; ++c)
+      mu[c] = static_cast<S>(centre[static_cast<std::size_t>(c)] / width(group, c));
+    const S half = mu.squaredNorm() / 2;
+    offsets_.resize(static_cast<std::size_t>(n_));
+    for (Index i = 0; i < n_; ++i)
+      offsets_[static_cast<std::size_t>(i)] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).dot(mu) + half;
+  }
+}
+
+template <class S>
+void Points<S>::load(const CsrRows& rows, const ColumnGroup& group, const std::vector<double>&,
+                     const IndexList& order) {
+  sparse_ = true;
+  // new_place[c]: where column c of the data stands in this group, or -1
+  IndexList new_place;
+  if (!group.columns.empty()) {
+    new_place.assign(static_cast<std::size_t>(rows.d), -1);
+    for (std::size_t p = 0; p < group.columns.size(); ++p) {
+      Index& place = new_place[static_cast<std::size_t>(group.columns[p])];
+      require(place < 0, "kernel column ", group.columns[p], " is named twice");
+      place = static_cast<Index>(p);
+    }
+  }
+  starts_.assign(1, 0);
+  norms_.assign(static_cast<std::size_t>(n_), S(0));
+  for (Index i = 0; i < n_; ++i) {
+    const Index from = order.empty() ? i : order[static_cast<std::size_t>(i)];
+    for (std::int64_t e = rows.starts[from]; e < rows.starts[from + 1]; ++e) {
+      const Index c =
+          new_place.empty() ? rows.columns[e] : new_place[static_cast<std::size_t>(rows.columns[e])];
+      if (c < 0) continue;
+      const S value = static_cast<S>(rows.values[e] / width(group, c));
+      columns_.push_back(c);
+      values_.push_back(value);
+      norms_[static_cast<std::size_t>(i)] += value * value;
+    }
+    starts_.push_back(static_cast<std::int64_t>(values_.size()));
+  }
+}
+
+template <class S>
+void Points<S>::inner_sparse(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                             Index ld, Scratch& scratch) {
+  std::vector<S>& dense = scratch.scattered;  // (d, kScattered) row-major, all zero between calls
+  if (static_cast<Index>(dense.size()) < a.d_ * kScattered)
+    dense.assign(static_cast<std::size_t>(a.d_ * kScattered), S(0));
+  for (Index j = 0; j < nj; j += kScattered) {
+    const Index width = std::min(kScattered, nj - j);
+    const auto scatter = [&](bool set) {
+      for (Index q = 0; q < width; ++q)
+        for (std::int64_t e = b.starts_[j0 + j + q]; e < b.starts_[j0 + j + q + 1]; ++e) {
+          S& place = dense[static_cast<std::size_t>(b.columns_[e] * kScattered + q)];
+          place = set ? place + b.values_[e] : S(0);
+        }
+    };
+    scatter(true);
+    for (Index i = 0; i < ni; ++i) {
+      Eigen::Array<S, kScattered, 1> sum = Eigen::Array<S, kScattered, 1>::Zero();
+      for (std::int64_t e = a.starts_[i0 + i]; e < a.starts_[i0 + i + 1]; ++e)
+        sum += a.values_[e] *
+               Eigen::Map<const Eigen::Array<S, kScattered, 1>>(dense.data() + a.columns_[e] * kScattered);
+      for (Index q = 0; q < width; ++q) out[(j + q) * ld + i] = sum[q];
+    }
+    scatter(false);
+  }
+}
+
+template <class S>
+void Points<S>::inner(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                      Index ld, Scratch& scratch) {
+  if (a.sparse_) {
+    inner_sparse(a, i0, ni, b, j0, nj, out, ld, scratch);
+  } else {
+    blas::gemm<S>(blas::Op::transpose, blas::Op::none, ni, nj, a.d_, S(1), a.rows_ + i0 * a.d_, a.d_,
+                  b.rows_ + j0 * b.d_, b.d_, S(0), out, ld);
+  }
+}
+
+template <class S>
+S Points<S>::exact_distance(const Points& a, Index i, const Points& b, Index j) {
+  if (!a.sparse_) {
+    return (Eigen::Map<const Vector<S>>(a.rows_ + i * a.d_, a.d_) -
+            Eigen::Map<const Vector<S>>(b.rows_ + j * b.d_, b.d_))
+        .squaredNorm();
+  }
+  // Sorted columns: the bindings see to it.
+  std::int64_t p = a.starts_[i], q = b.starts_[j];
+  const std::int64_t p_end = a.starts_[i + 1], q_end = b.starts_[j + 1];
+  S sum = 0;
+  while (p < p_end || q < q_end) {
+    const bool take_a = p < p_end && (q >= q_end || a.columns_[p] <= b.columns_[q]);
+    const bool take_b = q < q_end && (p >= p_end || b.columns_[q] <= a.columns_[p]);
+    const S diff = (take_a ? a.values_[p] : S(0)) - (take_b ? b.values_[q] : S(0));
+    sum += diff * diff;
+    p += take_a;
+    q += take_b;
+  }
+  return sum;
+}
+
+template <class S>
+void Points<S>::to_distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                             Index ld) {
+  for (Index j = 0; j < nj; ++j) {
+    S* column = out + j * ld;
+    const S b_norm = b.norms_[j0 + j];
+    if (!vmath::squared_distance(column, a.norms_.data() + i0, ni, b_norm)) continue;
+    for (Index i = 0; i < ni; ++i)
+      if (column[i] < vmath::kCancellation<S> * (a.norms_[i0 + i] + b_norm))
+        column[i] = exact_distance(a, i0 + i, b, j0 + j);
+  }
+}
+
+template <class S>
+void Points<S>::uncentre(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                         Index ld) {
+  if (!a.centred_) return;
+  for (Index j = 0; j < nj; ++j) {
+    vmath::add(out + j * ld, a.offsets_.data() + i0, ni);
+    vmath::shift(out + j * ld, ni, b.offsets_[j0 + j]);
+  }
+}
+
+template <class S>
+void Points<S>::direct(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                       Index ld) {
+  for (Index j = 0; j < nj; ++j) {
+    S* column = out + j * ld;
+    std::fill(column, column + ni, S(0));
+    for (Index c = 0; c < a.d_; ++c)
+      vmath::add_squared_difference(column, a.by_column_.data() + c * a.n_ + i0, ni,
+                                    b.by_column_[c * b.n_ + j0 + j]);
+  }
+}
+
+template <class S>
+void Points<S>::products(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                         Index ld, Scratch& scratch) {
+  inner(a, i0, ni, b, j0, nj, out, ld, scratch);
+  uncentre(a, i0, ni, b, j0, nj, out, ld);
+}
+
+template <class S>
+void Points<S>::distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch) {
+  if (!a.by_column_.empty() || a.d_ == 0) return direct(a, i0, ni, b, j0, nj, out, ld);
+  inner(a, i0, ni, b, j0, nj, out, ld, scratch);
+  to_distances(a, i0, ni, b, j0, nj, out, ld);
+}
+
+template <class S>
+void Points<S>::both(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* products,
+                     S* distances, Index ld, Scratch& scratch) {
+  inner(a, i0, ni, b, j0, nj, products, ld, scratch);
+  if (!a.by_column_.empty() || a.d_ == 0) {
+    direct(a, i0, ni, b, j0, nj, distances, ld);
+  } else {
+    for (Index j = 0; j < nj; ++j) std::copy_n(products + j * ld, ni, distances + j * ld);
+    to_distances(a, i0, ni, b, j0, nj, distances, ld);
+  }
+  uncentre(a, i0, ni, b, j0, nj, products, ld);
+}
+
+template class Points<double>;
+template class Points<float>;
+
+}  // namespace grls

@@ -1,0 +1,100 @@
+// The rows of a data matrix as one group of kernel terms sees them: some of the columns, each divided by its
+// own width, moved to a common centre. Inner products and squared distances come in tiles.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "types.hpp"
+
+namespace grls {
+
+// A data matrix owned by the caller.
+template <class S>
+struct DenseRows {  // (n, d), row-major
+  const S* data;
+  Index n, d;
+};
+struct CsrRows {  // (n, d), compressed sparse rows
+  const double* values;
+  const std::int64_t* columns;
+  const std::int64_t* starts;
+  Index n, d;
+};
+using Rows = std::variant<DenseRows<double>, DenseRows<float>, CsrRows>;
+
+Index row_count(const Rows& rows);
+Index column_count(const Rows& rows);
+
+// Which columns a group of kernel terms reads, and what it asks of them.
+struct ColumnGroup {
+  IndexList columns;           // empty: all of them
+  std::vector<double> widths;  // one per column read; empty: 1
+  bool products = false;       // some term needs <x, z>
+  bool distances = false;      // some term needs |x - z|²
+
+  void check(Index d) const;
+};
+
+// The mean of the columns a group reads. Distances do not change when both sides are moved by it, and
+// |x|² + |z|² - 2<x, z> then keeps its digits for data far from the origin.
+std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group);
+
+template <class S>
+class Points {
+ public:
+  // order: which row stands at each place; empty: as they come.
+  Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
+         const IndexList& order = {});
+
+  Index size() const { return n_; }
+
+  // Per-thread scratch of the tile functions.
+  struct Scratch {
+    std::vector<S> scattered;  // dense copies of some sparse rows
+  };
+
+  // out (ni, nj) = <a_i, b_j>, column-major
+  static void products(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                       Index ld, Scratch& scratch);
+  // out (ni, nj) = |a_i - b_j|²
+  static void distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                        Index ld, Scratch& scratch);
+  // As the two above in one pass over the data.
+  static void both(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* products,
+                   S* distances, Index ld, Scratch& scratch);
+
+ private:
+  static constexpr Index kDirectColumns = 12;  // up to here differences are cheaper than a matrix product
+
+  template <class T>
+  void load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
+            const IndexList& order);
+  void load(const CsrRows& rows, const ColumnGroup& group, const std::vector<double>& centre,
+            const IndexList& order);
+
+  static void inner(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                    Index ld, Scratch& scratch);
+  static void inner_sparse(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                           Index ld, Scratch& scratch);
+  static void to_distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                           Index ld);
+  static void uncentre(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                       Index ld);
+  static void direct(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                     Index ld);
+  static S exact_distance(const Points& a, Index i, const Points& b, Index j);
+
+  Index n_ = 0, d_ = 0;
+  bool sparse_ = false, centred_ = false;
+  const S* rows_ = nullptr;  // (n, d) row-major: the caller's, or owned_
+  std::vector<S> owned_;
+  std::vector<S> by_column_;  // (d, n) row-major, for the direct route
+  std::vector<S> norms_;      // |x|² of the moved rows
+  std::vector<S> offsets_;    // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
+  std::vector<S> values_;     // sparse rows
+  std::vector<std::int64_t> columns_, starts_;
+};
+
+}  // namespace grls

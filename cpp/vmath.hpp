@@ -1,0 +1,33 @@
+// Loops over contiguous numbers, compiled for several instruction sets and chosen at load time where the
+// platform can do that, so that a portable wheel runs at the width of the machine.
+#pragma once
+
+#include "types.hpp"
+
+namespace grls::vmath {
+
+// Each is defined for double and float; x has n elements and is overwritten.
+#define GRLS_DECLARE(S)                                                                                       \
+  void exp_scaled(S* x, Index n, S a);       /* x = exp(a x), within 2 units in the last place */             \
+  void exp_scaled_sqrt(S* x, Index n, S a);  /* x = exp(a sqrt(x)) */                                         \
+  void tanh_affine(S* x, Index n, S a, S c); /* x = tanh(a x + c) */                                          \
+  void power(S* x, Index n, int degree);     /* x = x^degree, degree >= 0 */                                  \
+  void fill(S* x, Index n, S a);             /* x = a */                                                      \
+  void scale(S* x, Index n, S a);            /* x = a x */                                                    \
+  void shift(S* x, Index n, S a);            /* x = x + a */                                                  \
+  void add(S* x, const S* y, Index n);       /* x = x + y */                                                  \
+  void multiply(S* x, const S* y, Index n);  /* x = x y */                                                    \
+  void add_squared_difference(S* x, const S* y, Index n, S z); /* x = x + (y - z)² */                         \
+  void add_scaled(S* x, const S* y, Index n, S a);             /* x = x + a y */                              \
+  /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \
+   */                                                                                                         \
+  bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);
+GRLS_DECLARE(double)
+GRLS_DECLARE(float)
+#undef GRLS_DECLARE
+
+// A squared distance below this share of |a|² + |b|² is computed again from the differences.
+template <class S>
+constexpr S kCancellation = sizeof(S) == 8 ? S(1e-5) : S(1e-3);
+
+}  // namespace grls::vmath

@@ -1,0 +1,39 @@
+"""Kernel machines with predefined features that are not penalised.
+
+Put what you know into the model as features, and let the kernel learn only the rest.
+
+>>> import numpy as np
+>>> from grls import GRLSRegressor
+>>> x = np.linspace(0, 10, 30)[:, None]
+>>> model = GRLSRegressor(features="linear").fit(x, 2 * x[:, 0] + 1)
+>>> model.predict([[20.0]]).round(6)
+array([41.])
+
+What to use when:
+
+===================  ==========================================================================================
+`GRLSRegressor`      regression with a trend, a physical law, or a simpler model's answer as features
+`GRLSClassifier`     classification with such features, one versus all
+`grls.kernels`       kernels and their algebra
+`grls.features`      features that come up often
+`grls.core`          the papers' equations on plain arrays
+===================  ==========================================================================================
+"""
+
+from . import _blas
+from ._core import __version__
+from ._threads import get_num_threads, set_num_threads
+from .exceptions import DependentFeaturesWarning, NotPositiveDefiniteError
+from .least_squares import GRLSClassifier, GRLSRegressor
+
+_blas.bind()
+
+__all__ = [
+    "DependentFeaturesWarning",
+    "GRLSClassifier",
+    "GRLSRegressor",
+    "NotPositiveDefiniteError",
+    "__version__",
+    "get_num_threads",
+    "set_num_threads",
+]

@@ -1,0 +1,71 @@
+"""Checks of arguments that several modules share."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
+
+FloatArray = NDArray[np.float64]
+
+
+def real(value: object, name: str, *, minimum: float | None = None, above: float | None = None) -> float:
+    """Return `value` as a float; ValueError or TypeError names the parameter where it cannot be right."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    if minimum is not None and number < minimum:
+        raise ValueError(f"{name} must be at least {minimum:g}, got {value!r}")
+    if above is not None and number <= above:
+        raise ValueError(f"{name} must be greater than {above:g}, got {value!r}")
+    return number
+
+
+def integer(value: object, name: str, *, minimum: int) -> int:
+    """Return `value` as an int; ValueError or TypeError names the parameter where it cannot be right."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
+    return int(value)
+
+
+def choice(value: object, name: str, options: tuple[str, ...]) -> str:
+    """Return `value` when it is one of `options`."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+    return value
+
+
+def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:
+    """Return the weights as a float64 vector, or None for equal weights."""
+    if sample_weight is None:
+        return None
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got an array of shape {weights.shape}")
+    check_consistent_length(X, weights)
+    if np.any(weights < 0):
+        raise ValueError("sample_weight must not be negative")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every sample: nothing is left to fit")
+    return np.asarray(weights)
+
+
+def for_core(X: Any) -> Any:
+    """Return a data matrix as the compiled core takes it: a C-contiguous array, or the parts of a CSR matrix."""
+    if sparse.issparse(X):
+        X = X.tocsr(copy=False)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X.data, X.indices, X.indptr, X.shape[1]
+    return np.ascontiguousarray(X)
