@@ -65,10 +65,8 @@ void fill_gram(const Context& context, const GivenGram& gram, const IndexList& o
   });
 }
 
-namespace {
-
-// A X (m, r) for the symmetric A. Each block of rows is one task that adds its products in a fixed order, so
-// the sum does not depend on the number of threads.
+// Each block of rows is one task that adds its products in a fixed order: the sum does not depend on the
+// number of threads.
 template <class S>
 Matrix<S> symmetric_times(const Context& context, const BlockTriangle<S>& A, Index m, const Matrix<S>& X) {
   const Index r = X.cols();
@@ -92,8 +90,6 @@ Matrix<S> symmetric_times(const Context& context, const BlockTriangle<S>& A, Ind
   });
   return out;
 }
-
-}  // namespace
 
 template <class S>
 void apply_basis(const Context& context, const Basis& basis, BlockTriangle<S>& A) {
@@ -142,14 +138,15 @@ Matrix<double> to_dense(const BlockTriangle<S>& A, Index n) {
   return out;
 }
 
-#define GRLS_INSTANTIATE(S)                                                                             \
-  template void fill_gram<S>(const Context&, const KernelTiles<S>&, const Vector<double>&,              \
-                             BlockTriangle<S>&);                                                        \
-  template void fill_gram<S>(const Context&, const GivenGram&, const IndexList&, const Vector<double>&, \
-                             BlockTriangle<S>&);                                                        \
-  template void apply_basis<S>(const Context&, const Basis&, BlockTriangle<S>&);                        \
-  template void set_border<S>(const Matrix<double>&, BlockTriangle<S>&);                                \
-  template void shift_diagonal<S>(double, Index, BlockTriangle<S>&);                                    \
+#define GRLS_INSTANTIATE(S)                                                                                \
+  template void fill_gram<S>(const Context&, const KernelTiles<S>&, const Vector<double>&,                 \
+                             BlockTriangle<S>&);                                                           \
+  template void fill_gram<S>(const Context&, const GivenGram&, const IndexList&, const Vector<double>&,    \
+                             BlockTriangle<S>&);                                                           \
+  template void apply_basis<S>(const Context&, const Basis&, BlockTriangle<S>&);                           \
+  template void set_border<S>(const Matrix<double>&, BlockTriangle<S>&);                                   \
+  template void shift_diagonal<S>(double, Index, BlockTriangle<S>&);                                       \
+  template Matrix<S> symmetric_times<S>(const Context&, const BlockTriangle<S>&, Index, const Matrix<S>&); \
   template Matrix<double> to_dense<S>(const BlockTriangle<S>&, Index);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)

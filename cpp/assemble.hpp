@@ -34,6 +34,10 @@ void set_border(const Matrix<double>& B, BlockTriangle<S>& A);
 template <class S>
 void shift_diagonal(double shift, Index count, BlockTriangle<S>& A);
 
+// A X (n, r) with the leading (n, n) block of A, X (n, r).
+template <class S>
+Matrix<S> symmetric_times(const Context& context, const BlockTriangle<S>& A, Index n, const Matrix<S>& X);
+
 // The leading (n, n) block as a full symmetric matrix.
 template <class S>
 Matrix<double> to_dense(const BlockTriangle<S>& A, Index n);

@@ -166,10 +166,10 @@ void trsm_right_lower_transposed(Index m, Index n, const S* l, Index ldl, S* b, 
 }
 
 template <class S>
-void trsm_left_lower_transposed(Index n, Index k, const S* l, Index ldl, S* b, Index ldb) {
+void trsm_left_lower(Op l_op, Index n, Index k, const S* l, Index ldl, S* b, Index ldb) {
   if (n == 0 || k == 0) return;
   if (use_library) {
-    char side = 'L', uplo = 'L', trans = 'T', diag = 'N';
+    char side = 'L', uplo = 'L', trans = static_cast<char>(l_op), diag = 'N';
     int in = narrow(n), ik = narrow(k), il = narrow(ldl), ib = narrow(ldb);
     S one(1);
     routines<S>.trsm(&side, &uplo, &trans, &diag, &in, &ik, &one, writable(l), &il, b, &ib);
@@ -177,7 +177,11 @@ void trsm_left_lower_transposed(Index n, Index k, const S* l, Index ldl, S* b, I
   }
   const ConstMap<S> L(l, n, n, Eigen::OuterStride<>(ldl));
   MutableMap<S> B(b, n, k, Eigen::OuterStride<>(ldb));
-  L.transpose().template triangularView<Eigen::Upper>().solveInPlace(B);
+  if (l_op == Op::none) {
+    L.template triangularView<Eigen::Lower>().solveInPlace(B);
+  } else {
+    L.transpose().template triangularView<Eigen::Upper>().solveInPlace(B);
+  }
 }
 
 template <class S>
@@ -198,7 +202,7 @@ bool potrf_lower(Index n, S* a, Index lda) {
   template void gemm<S>(Op, Op, Index, Index, Index, S, const S*, Index, const S*, Index, S, S*, Index); \
   template void syrk_lower<S>(Index, Index, S, const S*, Index, S, S*, Index);                           \
   template void trsm_right_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                \
-  template void trsm_left_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                 \
+  template void trsm_left_lower<S>(Op, Index, Index, const S*, Index, S*, Index);                        \
   template bool potrf_lower<S>(Index, S*, Index);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)

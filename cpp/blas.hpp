@@ -24,9 +24,9 @@ void syrk_lower(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, 
 template <class S>
 void trsm_right_lower_transposed(Index m, Index n, const S* l, Index ldl, S* b, Index ldb);
 
-// B (n, k) = L⁻ᵀ B, L (n, n) lower triangular
+// B (n, k) = op(L)⁻¹ B, L (n, n) lower triangular
 template <class S>
-void trsm_left_lower_transposed(Index n, Index k, const S* l, Index ldl, S* b, Index ldb);
+void trsm_left_lower(Op l_op, Index n, Index k, const S* l, Index ldl, S* b, Index ldb);
 
 // A (n, n) lower triangle = its Cholesky factor L. False where A is not positive definite.
 template <class S>

@@ -1,12 +1,17 @@
 #include "least_squares.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <type_traits>
 
 #include "errors.hpp"
 #include "factor.hpp"
+#include "refine.hpp"
 
 namespace grls {
 namespace {
+
+constexpr double kResidual = 1e-12;  // relative residual a refined solution must reach
 
 class Stopwatch {
  public:
@@ -46,11 +51,42 @@ void check(const Problem& p) {
   require(p.shift >= 0, "the regularization must not be negative");
 }
 
-}  // namespace
+// What the border holds after the factorisation: (L⁻¹NᵀY)ᵀ over the pivots, and over the last columns the
+// right-hand side of C β = r.
+template <class S>
+void read_border(const BlockTriangle<S>& A, Index m, Matrix<S>& z, Matrix<double>& r) {
+  const Index n = A.pivots();
+  for (Index j = 0; j < A.block_columns(); ++j)
+    for (Index q = 0; q < A.width(j) && A.start(j) + q < m; ++q) {
+      const Index column = A.start(j) + q;
+      const S* const row = A.at(m, j) + q * A.ld(j);
+      for (Index p = 0; p < z.cols(); ++p) {
+        if (column < n) {
+          z(column, p) = row[p];
+        } else {
+          r(column - n, p) = static_cast<double>(row[p]);
+        }
+      }
+    }
+}
+
+// A large problem whose shift stands well above the rounding errors of a float32 factor.
+bool mixed_pays(const BlockTriangle<double>& A, double shift) {
+  constexpr Index kSmallest = 3000;
+  if (A.pivots() < kSmallest) return false;
+  double largest = 0;
+  for (Index c = 0; c < A.pivots(); ++c) largest = std::max(largest, *A.column(c, c));
+  return shift > 1e-4 * largest;
+}
+
+Matrix<double> padded(const Matrix<double>& z, Index m) {
+  Matrix<double> out = Matrix<double>::Zero(m, z.cols());
+  out.topRows(z.rows()) = z;
+  return out;
+}
 
 template <class S>
-Solution solve(const Context& context, const Problem& problem) {
-  check(problem);
+Solution solve_in(const Context& context, const Problem& problem) {
   const Index m = problem.Y.rows(), k = problem.Y.cols();
   Solution solution;
   Stopwatch watch;
@@ -74,39 +110,48 @@ Solution solve(const Context& context, const Problem& problem) {
 
   apply_basis(context, basis, A);
   shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
-  set_border(basis.transposed_times(basis.ordered(Y)), A);
+  const Matrix<double> B = basis.transposed_times(basis.ordered(Y));
+  set_border(B, A);
   solution.seconds.assemble = watch.lap();
 
-  partial_llt(context, A);
-  solution.seconds.factor = watch.lap();
-
-  // Border rows m … m+k-1 now hold (L⁻¹NᵀY)ᵀ and, over the last columns, the right-hand side of C β = r.
-  Matrix<S> z(n, k);
-  Matrix<double> r(m - n, k);
-  for (Index j = 0; j < A.block_columns(); ++j)
-    for (Index q = 0; q < A.width(j) && A.start(j) + q < m; ++q) {
-      const Index column = A.start(j) + q;
-      const S* const row = A.at(m, j) + q * A.ld(j);
-      for (Index p = 0; p < k; ++p) {
-        if (column < n) {
-          z(column, p) = row[p];
-        } else {
-          r(column - n, p) = static_cast<double>(row[p]);
-        }
-      }
+  Matrix<double> z, r(m - n, k);
+  std::optional<Refined> refined;
+  if constexpr (std::is_same_v<S, double>) {
+    if (problem.precision == Precision::mixed ||
+        (problem.precision == Precision::automatic && mixed_pays(A, problem.shift)))
+      refined = solve_refined(context, A, B.topRows(n), kResidual);
+    if (refined) {
+      z = refined->X;
+      r = B.bottomRows(m - n) - symmetric_times(context, A, m, padded(z, m)).bottomRows(m - n);
+      solution.precision = Precision::mixed;
+      solution.iterations = refined->iterations;
+      solution.seconds.factor = watch.lap();
     }
-  solve_transposed(context, A, z);
-  Matrix<double> padded = Matrix<double>::Zero(m, k);
-  padded.topRows(n) = z.template cast<double>();
-  solution.c = basis.restored(basis.times(padded));
+  }
+  if (!refined) {
+    partial_llt(context, A);
+    solution.seconds.factor = watch.lap();
+    Matrix<S> forward(n, k);
+    read_border(A, m, forward, r);
+    solve_transposed(context, A, forward);
+    z = forward.template cast<double>();
+    solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
+  }
+
+  solution.c = basis.restored(basis.times(padded(z, m)));
   if (weighted) solution.c = s.asDiagonal() * solution.c;
   solution.beta = basis.feature_coefficients(r);
   solution.seconds.solve = watch.lap();
   return solution;
 }
 
-template Solution solve<double>(const Context&, const Problem&);
-template Solution solve<float>(const Context&, const Problem&);
+}  // namespace
+
+Solution solve(const Context& context, const Problem& problem) {
+  check(problem);
+  return problem.precision == Precision::float32 ? solve_in<float>(context, problem)
+                                                 : solve_in<double>(context, problem);
+}
 
 Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis) {
   const Index m = gram.m, n = m - basis.rank();

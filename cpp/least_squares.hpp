@@ -22,6 +22,14 @@ enum class Formulation {
   published,  // pivot basis: λ̃ = y₁, (H + γm I) c̃ = y₂ - Eᵀλ̃
 };
 
+enum class Precision {
+  float64,
+  float32,
+  mixed,  // float32 factor, float64 answer; float64 throughout where the matrix is too ill-conditioned for
+          // that
+  automatic,  // mixed for large and well regularised problems
+};
+
 struct KernelOfRows {
   const Formula& formula;
   const Rows& rows;
@@ -37,18 +45,20 @@ struct Problem {
   Formulation formulation = Formulation::exact;
   Pivots pivots = Pivots::qr;
   double tolerance = 0;  // of dependent features
+  Precision precision = Precision::float64;
 };
 
 struct Solution {
   Matrix<double> c;     // (m, k)
   Matrix<double> beta;  // (l, k)
   IndexList kept;       // features that have a coefficient
+  Precision precision;  // of the factor that was used
+  int iterations = 0;   // of conjugate gradients, in mixed precision
   struct {
     double basis, gram, assemble, factor, solve;
   } seconds{};
 };
 
-template <class S>
 Solution solve(const Context& context, const Problem& problem);
 
 // MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal

@@ -47,6 +47,12 @@ class BlockTriangle {
   }
   const S* at(Index row, Index j) const { return const_cast<BlockTriangle*>(this)->at(row, j); }
 
+  // Element (row, column) of the pivot columns; the rest of the column follows.
+  const S* column(Index row, Index col) const {
+    const Index j = col / block_width_;
+    return at(row, j) + (col - start(j)) * ld(j);
+  }
+
   // Rows in bands: the unit of parallel work. A pivot block's diagonal lies within one band.
   Index bands() const { return (order_ + band_rows_ - 1) / band_rows_; }
   Index band_of(Index row) const { return row / band_rows_; }

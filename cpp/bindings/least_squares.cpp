@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,13 +31,29 @@ Formulation formulation_of(const std::string& name) {
   return name == "exact" ? Formulation::exact : Formulation::published;
 }
 
+const std::map<std::string, Precision> kPrecisions = {{"double", Precision::float64},
+                                                      {"single", Precision::float32},
+                                                      {"mixed", Precision::mixed},
+                                                      {"auto", Precision::automatic}};
+
+Precision precision_of(const std::string& name) {
+  const auto found = kPrecisions.find(name);
+  require(found != kPrecisions.end(), "precision must be 'auto', 'double', 'mixed' or 'single', got '", name,
+          "'");
+  return found->second;
+}
+
+std::string name_of(Precision precision) {
+  for (const auto& [name, value] : kPrecisions)
+    if (value == precision) return name;
+  return "";
+}
+
 // formula: a kernel to evaluate on `data`; None: `data` is the kernel matrix.
 py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
                     const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
                     const std::string& formulation, const std::string& pivots, double tolerance,
                     const std::string& precision, int threads) {
-  require(precision == "double" || precision == "single", "precision must be 'double' or 'single', got '",
-          precision, "'");
   std::optional<RowsArgument> rows;
   GramArray gram;
   if (formula) {
@@ -52,11 +69,12 @@ py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix
       shift,
       formulation_of(formulation),
       pivots_of(pivots),
-      tolerance};
+      tolerance,
+      precision_of(precision)};
   const Solution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return precision == "double" ? solve<double>(context, problem) : solve<float>(context, problem);
+    return solve(context, problem);
   }();
   py::dict seconds;
   seconds["basis"] = solution.seconds.basis;
@@ -64,7 +82,8 @@ py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix
   seconds["assemble"] = solution.seconds.assemble;
   seconds["factor"] = solution.seconds.factor;
   seconds["solve"] = solution.seconds.solve;
-  return py::make_tuple(solution.c, solution.beta, solution.kept, seconds);
+  return py::make_tuple(solution.c, solution.beta, solution.kept, name_of(solution.precision),
+                        solution.iterations, seconds);
 }
 
 }  // namespace
@@ -76,8 +95,9 @@ void register_least_squares(py::module_& m) {
   m.def(
       "solve_bytes",
       [](Index order, const std::string& precision) {
-        return precision == "single" ? BlockTriangle<float>::bytes(order)
-                                     : BlockTriangle<double>::bytes(order);
+        const double single = BlockTriangle<float>::bytes(order), twice = BlockTriangle<double>::bytes(order);
+        const Precision kind = precision_of(precision);
+        return kind == Precision::float32 ? single : kind == Precision::float64 ? twice : single + twice;
       },
       py::arg("order"), py::arg("precision"));
   m.def(

@@ -11,13 +11,13 @@ array([41.])
 
 What to use when:
 
-===================  ==========================================================================================
+===================  ======================================================================================
 `GRLSRegressor`      regression with a trend, a physical law, or a simpler model's answer as features
 `GRLSClassifier`     classification with such features, one versus all
 `grls.kernels`       kernels and their algebra
 `grls.features`      features that come up often
 `grls.core`          the papers' equations on plain arrays
-===================  ==========================================================================================
+===================  ======================================================================================
 """
 
 from . import _blas

@@ -29,9 +29,10 @@ def _thread_functions() -> tuple[int, int] | None:
     libraries.sort(key=lambda lib: "scipy.libs" not in lib.filepath and "scipy/.dylibs" not in lib.filepath)
     for library in libraries:
         for names in _THREAD_FUNCTIONS:
-            functions = [getattr(library.dynlib, name, None) for name in names]
-            if all(functions):
-                get, set_ = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+            if all(hasattr(library.dynlib, name) for name in names):
+                get, set_ = (
+                    ctypes.cast(getattr(library.dynlib, name), ctypes.c_void_p).value for name in names
+                )
                 return (get, set_) if get and set_ else None
     return None
 

@@ -48,8 +48,14 @@ def _gib(size: float) -> str:
     return f"{size / 2**30:.3g} GiB"
 
 
+def fits(size: float) -> bool:
+    """Whether `size` bytes are left; True where the platform does not tell."""
+    free = available()
+    return free is None or size <= free
+
+
 def require(size: float, what: str, way_out: str) -> None:
     """Raise MemoryError when `size` bytes are more than there are."""
-    free = available()
-    if free is not None and size > free:
+    if not fits(size):
+        free = available() or 0
         raise MemoryError(f"{what} needs {_gib(size)}, but only {_gib(free)} of memory are free; {way_out}")

@@ -11,8 +11,8 @@ _limit: int | None = None
 
 def _positive(value: object, name: str) -> int:
     try:
-        number = int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+        number = int(str(value))
+    except ValueError:
         number = 0
     if number < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")

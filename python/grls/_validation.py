@@ -43,6 +43,31 @@ def choice(value: object, name: str, options: tuple[str, ...]) -> str:
     return value
 
 
+def column_positions(columns: Any, n_columns: int, names: list[str] | None, what: str) -> list[int]:
+    """Return the positions of columns given by position (negative: from the end) or by DataFrame name."""
+    wanted = [columns] if isinstance(columns, str | Integral) else list(columns)
+    if not wanted:
+        raise ValueError(f"{what} needs at least one column")
+    positions: list[int] = []
+    for column in wanted:
+        if isinstance(column, str):
+            if names is None:
+                raise ValueError(
+                    f"{what}: no column {column!r}, the data have no column names; use a DataFrame"
+                )
+            if column not in names:
+                raise ValueError(f"{what}: there is no column {column!r} among {names}")
+            positions.append(names.index(column))
+        else:
+            position = integer(column, what, minimum=-n_columns)
+            if position >= n_columns:
+                raise ValueError(f"{what}: there is no column {position}, the data have {n_columns}")
+            positions.append(position % n_columns)
+    if len(set(positions)) < len(positions):
+        raise ValueError(f"{what} names a column twice: {wanted}")
+    return positions
+
+
 def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     """Return the weights as a float64 vector, or None for equal weights."""
     if sample_weight is None:
@@ -61,7 +86,7 @@ def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 
 
 def for_core(X: Any) -> Any:
-    """Return a data matrix as the compiled core takes it: a C-contiguous array, or the parts of a CSR matrix."""
+    """Return a data matrix as the core takes it: a contiguous array, or the parts of a CSR matrix."""
     if sparse.issparse(X):
         X = X.tocsr(copy=False)
         if not X.has_canonical_format:

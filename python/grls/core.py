@@ -19,7 +19,7 @@ Equation numbers are those of "Generalized Regularized Least-Squares Learning wi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
 from . import _core
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def dependence_tolerance(n_samples: int, dtype: np.dtype | type = np.float64) -> float:  # type: ignore[type-arg]
+def dependence_tolerance(n_samples: int, dtype: DTypeLike = np.float64) -> float:
     """Return the share of a feature below which what other features leave of it is rounding error."""
     return float(10 * np.sqrt(n_samples) * np.finfo(dtype).eps)
 
@@ -182,7 +182,7 @@ def _solve(
     targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     shift = real(regularization, "regularization", minimum=0) * len(gram)
     columns = targets.reshape(len(targets), -1)
-    c, beta, kept, _ = _core.solve(
+    c, beta, kept, *_ = _core.solve(
         None, gram, checked, columns, None, shift, formulation, pivots, tolerance, "double", get_num_threads()
     )
     _require_independent(kept, checked)
@@ -193,11 +193,11 @@ def _solve(
 def solve_exact(
     Phi: ArrayLike, T: ArrayLike, y: ArrayLike, regularization: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the minimiser of eq. (2).
+    r"""Return the minimiser of eq. (2).
 
     It solves, with N an orthonormal basis of {c : Tᵀc = 0},
 
-    .. math:: (N^T Φ N + γ m I) z = N^T y, \\quad c = N z, \\quad T β = y - Φ c - γ m c .
+    .. math:: (N^T Φ N + γ m I) z = N^T y, \quad c = N z, \quad T β = y - Φ c - γ m c .
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import integer
+from ._validation import column_positions, integer
 
 __all__ = ["Columns", "PolynomialTrend", "as_transformer", "evaluate", "names"]
 
@@ -125,8 +125,8 @@ class Columns(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    columns : int, str, or sequence of them
-        Positions, or names of a DataFrame's columns.
+    columns : int, str, or sequence of them, default=0
+        Positions (negative ones count from the end), or names of a DataFrame's columns.
     constant : bool, default=True
         Whether the constant comes with them.
 
@@ -138,9 +138,7 @@ class Columns(TransformerMixin, BaseEstimator):
            [1., 6.]])
     """
 
-    def __init__(
-        self, columns: int | str | Sequence[int] | Sequence[str] = (), constant: bool = True
-    ) -> None:
+    def __init__(self, columns: int | str | Sequence[int] | Sequence[str] = 0, constant: bool = True) -> None:
         self.columns = columns
         self.constant = constant
 
@@ -160,18 +158,10 @@ class Columns(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         X = validate_data(self, X, dtype=np.float64)
-        wanted = [self.columns] if isinstance(self.columns, str | int | np.integer) else list(self.columns)
-        known = list(getattr(self, "feature_names_in_", []))
-        self.positions_: list[int] = []
-        for column in wanted:
-            if isinstance(column, str):
-                if column not in known:
-                    raise ValueError(f"Columns: no column {column!r} among {known or 'unnamed columns'}")
-                self.positions_.append(known.index(column))
-            elif not -X.shape[1] <= column < X.shape[1]:
-                raise ValueError(f"Columns: there is no column {column}, the data have {X.shape[1]}")
-            else:
-                self.positions_.append(int(column) % X.shape[1])
+        names = getattr(self, "feature_names_in_", None)
+        self.positions_ = column_positions(
+            self.columns, X.shape[1], None if names is None else list(names), "Columns(columns)"
+        )
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -208,8 +198,8 @@ def as_transformer(features: Any) -> Any:
     if isinstance(features, str):
         if features not in _TRENDS:
             raise ValueError(
-                f"features must be None, one of {', '.join(map(repr, _TRENDS))}, a function or a transformer; "
-                f"got {features!r}"
+                f"features must be None, one of {', '.join(map(repr, _TRENDS))}, a function "
+                f"or a transformer; got {features!r}"
             )
         return PolynomialTrend(_TRENDS[features])
     if hasattr(features, "transform"):

@@ -1,7 +1,8 @@
 """Kernels and their algebra.
 
-A kernel is a small object with parameters in scikit-learn's manner (``get_params``, ``kernel__sigma`` in a grid).
-Kernels add, multiply, take powers and scale; the formula is lowered once and evaluated in C++, tile by tile.
+A kernel is a small object with parameters in scikit-learn's manner (``get_params``, ``kernel__sigma`` in a
+grid). Kernels add, multiply, take powers and scale; the formula is lowered once and evaluated in C++, tile by
+tile.
 
 >>> from grls.kernels import Gaussian, Linear
 >>> 2.0 * Gaussian(sigma=1.5) + Linear() ** 2
@@ -37,7 +38,7 @@ from sklearn.utils import check_array
 
 from . import _core
 from ._threads import get_num_threads
-from ._validation import FloatArray, for_core, integer, real
+from ._validation import FloatArray, column_positions, for_core, integer, real
 
 __all__ = [
     "Constant",
@@ -283,7 +284,7 @@ def median_distance(X: Any, n_points: int = 1000) -> float:
             (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()): i
             for i, (a, b) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
         }
-        distinct = [keys[key] for key in sorted(keys)]
+        distinct = np.array([keys[key] for key in sorted(keys)])
     else:
         rows = np.ascontiguousarray(X)
         if rows.shape[1] == 0:
@@ -291,7 +292,7 @@ def median_distance(X: Any, n_points: int = 1000) -> float:
         as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
         distinct = np.unique(as_bytes, return_index=True)[1]
     if len(distinct) > n_points:
-        distinct = [distinct[i] for i in np.linspace(0, len(distinct) - 1, n_points).round().astype(int)]
+        distinct = distinct[np.linspace(0, len(distinct) - 1, n_points).round().astype(int)]
     chosen = rows[distinct]
     if chosen.shape[0] < 2:
         return 1.0
@@ -512,33 +513,13 @@ class OnColumns(_Unary):
         self.kernel = kernel
         self.columns = columns
 
-    def _positions(self, n_columns: int, names: list[str] | None) -> tuple[int, ...]:
-        wanted = [self.columns] if isinstance(self.columns, str | int | np.integer) else list(self.columns)
-        if not wanted:
-            raise ValueError("kernel.on(columns) needs at least one column")
-        positions = []
-        for column in wanted:
-            if isinstance(column, str):
-                if names is None:
-                    raise ValueError(
-                        f"kernel.on({column!r}): the data have no column names; fit on a DataFrame"
-                    )
-                if column not in names:
-                    raise ValueError(f"kernel.on({column!r}): no such column among {names}")
-                positions.append(names.index(column))
-            else:
-                position = integer(column, "kernel.on(columns)", minimum=-n_columns)
-                if position >= n_columns:
-                    raise ValueError(f"kernel.on({position}): the data have only {n_columns} columns")
-                positions.append(position % n_columns)
-        if len(set(positions)) < len(positions):
-            raise ValueError(f"kernel.on({self.columns!r}) names a column twice")
-        return tuple(positions)
+    def _positions(self, n_columns: int, names: list[str] | None) -> list[int]:
+        return column_positions(self.columns, n_columns, names, "kernel.on(columns)")
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         positions = self._positions(X.shape[1], names)
         self.columns = positions
-        self.kernel._resolve(X[:, list(positions)], None if names is None else [names[p] for p in positions])
+        self.kernel._resolve(X[:, positions], None if names is None else [names[p] for p in positions])
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         within = range(lowering.n_columns) if columns is None else columns

@@ -50,11 +50,10 @@ class _GRLS(BaseEstimator):
         return tags
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
-        """Fit all columns of `targets`; `raw` is X as the user gave it, for transformers that want a DataFrame."""
+        """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
         regularization = real(self.regularization, "regularization", minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
-        choice(self.precision, "precision", ("auto", "double", "single"))
-        precision = "single" if self.precision == "single" else "double"
+        precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
         kernel = kernels.as_kernel(self.kernel)
         pairwise = isinstance(kernel, kernels.Precomputed)
         if pairwise and X.shape[0] != X.shape[1]:
@@ -84,15 +83,11 @@ class _GRLS(BaseEstimator):
                 "alone would interpolate the data: give fewer, or let the kernel learn some of them"
             )
 
-        _memory.require(
-            _core.solve_bytes(n_samples + n_outputs, precision),
-            f"a kernel model of {n_samples} samples",
-            'use precision="single" (half the memory) or fewer samples',
-        )
+        precision = _affordable(precision, n_samples, n_outputs)
         resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
         as_matrix = isinstance(resolved, kernels.Function)
         try:
-            c, beta, kept, seconds = _core.solve(
+            c, beta, kept, used, n_iter, seconds = _core.solve(
                 None if as_matrix else resolved.lower(X.shape[1]),
                 resolved.matrix(X, X) if as_matrix else for_core(X),
                 np.asarray(T, dtype=np.float64),
@@ -128,10 +123,12 @@ class _GRLS(BaseEstimator):
         self._gram_columns = gram_columns  # of a precomputed kernel: the samples that are left
         self.dual_coef_ = np.ascontiguousarray(c)
         self.feature_coef_ = np.ascontiguousarray(beta)
+        self.precision_ = used
+        self.n_iter_ = n_iter
         self.fit_seconds_ = seconds
 
     def _for_features(self, X: Any, raw: Any) -> Any:
-        """What the features' transformer sees: the user's DataFrame where there is one, else the checked X."""
+        """Return what the features' transformer sees: a DataFrame where there is one, else the checked X."""
         return raw if hasattr(raw, "columns") else X
 
     def _check_new(self, X: Any) -> Any:
@@ -181,8 +178,21 @@ def _is_function(kernel: Any) -> bool:
     )
 
 
+def _affordable(precision: str, n_samples: int, n_outputs: int) -> str:
+    """Return a precision whose matrices fit into memory; MemoryError where there is none."""
+    order = n_samples + n_outputs
+    if precision == "auto" and not _memory.fits(_core.solve_bytes(order, "mixed")):
+        precision = "double"
+    _memory.require(
+        _core.solve_bytes(order, precision),
+        f"a kernel model of {n_samples} samples in {precision} precision",
+        "use fewer samples" + ("" if precision == "single" else ' or precision="single", which takes half'),
+    )
+    return precision
+
+
 def _fit_transform(transformer: Any, X: Any, y: Any) -> Any:
-    # fit_transform need not be fit, then transform: features made from y must come out of fold on the training rows.
+    # Not always the same as fit, then transform: features made from y come out of fold on the training rows.
     if hasattr(transformer, "fit_transform"):
         return transformer.fit_transform(X, y)
     return transformer.fit(X, y).transform(X)
@@ -212,15 +222,17 @@ _PARAMETERS = """Parameters
         (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
         ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function ``X -> (n, l)``,
-        or any scikit-learn transformer, which is cloned and fitted with X and y.
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
+        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
     regularization : float, default=1e-3
-        γ ≥ 0. The loss is a mean, so γ does not depend on the number of samples; KernelRidge's ``alpha`` is γm.
+        γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only).
-    precision : {{"auto", "double", "single"}}, default="auto"
-        Of the matrix that is factorised. "single" takes half the memory and time and keeps about 3 to 6
-        digits; "auto" is "double".
+    precision : {{"auto", "double", "mixed", "single"}}, default="auto"
+        "mixed" factorises in single precision and refines to the residual of a double precision fit by
+        conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
+        itself where the matrix is too ill-conditioned. "single" takes half the memory and keeps 3 to 6
+        digits. "auto" is "mixed" for large and well regularised problems, else "double".
 
     Attributes
     ----------
@@ -242,6 +254,10 @@ _PARAMETERS = """Parameters
         The γ used.
     X_fit_ : {{ndarray, CSR matrix}} of shape (m, d)
         Training points; rows of weight zero are left out.
+    precision_ : {{"double", "mixed", "single"}}
+        The precision used; "double" where "mixed" had to fall back.
+    n_iter_ : int
+        Steps of refinement in mixed precision.
     fit_seconds_ : dict
         Time of each stage of the fit.{more}
     n_features_in_ : int
@@ -260,13 +276,13 @@ def _documented(more: str = "") -> Any:
 
 @_documented()
 class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
-    """Kernel ridge regression with features that are not penalised (G-RLS).
+    r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
-    .. math:: \\min_f \\frac{1}{m} \\sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \\quad
-              f(x) = \\sum_i c_i k(x_i, x) + \\sum_p β_p φ_p(x), \\quad T^T c = 0
+    .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad
+              f(x) = \sum_i c_i k(x_i, x) + \sum_p β_p φ_p(x), \quad T^T c = 0
 
     What the features φ can express is fitted freely; only the rest is left to the kernel and to γ. With
-    ``features=None`` this is kernel ridge regression, with polynomials smoothing splines and universal kriging.
+    ``features=None`` this is kernel ridge regression, with polynomials it is universal kriging.
 
     {parameters}
 
@@ -351,8 +367,8 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
 class GRLSClassifier(ClassifierMixin, _GRLS):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
 
-    Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function is
-    that of `GRLSRegressor`.
+    Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function
+    is that of `GRLSRegressor`.
 
     {parameters}
 

@@ -1,0 +1,89 @@
+#include "refine.hpp"
+
+#include <algorithm>
+
+#include "errors.hpp"
+#include "factor.hpp"
+
+namespace grls {
+namespace {
+
+// More steps than this cost more than the float64 factorisation they are to save.
+constexpr int kMaxIterations = 15;
+
+void copy_rounded(const Context& context, const BlockTriangle<double>& from, BlockTriangle<float>& to) {
+  const Index n = to.order();
+  const auto tiles = to.tiles(n);
+  parallel_for(context, static_cast<Index>(tiles.size()),
+               workers_for(context, static_cast<double>(n) * static_cast<double>(n)),
+               [&](Index t, const Worker&) {
+                 const auto& tile = tiles[static_cast<std::size_t>(t)];
+                 for (Index q = 0; q < to.width(tile.j); ++q) {
+                   const Index column = to.start(tile.j) + q, first = std::max(column, tile.first);
+                   if (first >= tile.last) continue;
+                   const double* const source = from.column(first, column);
+                   std::copy(source, source + (tile.last - first), to.at(first, tile.j) + q * to.ld(tile.j));
+                 }
+               });
+}
+
+}  // namespace
+
+std::optional<Refined> solve_refined(const Context& context, const BlockTriangle<double>& A,
+                                     const Matrix<double>& B, double tolerance) {
+  const Index n = A.pivots();
+  BlockTriangle<float> L(n, n);
+  copy_rounded(context, A, L);
+  try {
+    partial_llt(context, L);
+  } catch (const NotPositiveDefinite&) {
+    return std::nullopt;
+  }
+
+  // (LLᵀ)⁻¹ R column by column scaled to length one, so that float32 neither overflows nor underflows.
+  const auto precondition = [&](const Matrix<double>& R) {
+    Eigen::RowVectorXd size = R.colwise().norm();
+    for (double& s : size) s = s > 0 ? s : 1;
+    Matrix<float> X = (R * size.cwiseInverse().asDiagonal()).cast<float>();
+    solve_forward(context, L, X);
+    solve_transposed(context, L, X);
+    return Matrix<double>(X.cast<double>() * size.asDiagonal());
+  };
+  const auto dot = [](const Matrix<double>& a, const Matrix<double>& b) {
+    return Eigen::ArrayXd((a.array() * b.array()).colwise().sum().transpose());
+  };
+  const auto ratio = [](const Eigen::ArrayXd& a,
+                        const Eigen::ArrayXd& b) {  // 0 / 0 = 0: a column that is solved
+    return Eigen::ArrayXd((b.abs() > 0).select(a / b, 0.0));
+  };
+  const Eigen::ArrayXd goal = tolerance * B.colwise().norm().transpose().array();
+  const auto solved = [&](const Matrix<double>& R) {
+    return (R.colwise().norm().transpose().array() <= goal).all();
+  };
+
+  Matrix<double> X = precondition(B);
+  Matrix<double> R = B - symmetric_times(context, A, n, X);
+  for (int iteration = 0; iteration < kMaxIterations;) {
+    if (solved(R)) return Refined{X, iteration};
+    Matrix<double> Z = precondition(R), P = Z;
+    Eigen::ArrayXd rz = dot(R, Z);
+    while (iteration < kMaxIterations) {
+      ++iteration;
+      const Matrix<double> AP = symmetric_times(context, A, n, P);
+      const Eigen::ArrayXd alpha = ratio(rz, dot(P, AP));
+      if (!alpha.allFinite()) return std::nullopt;
+      X += P * alpha.matrix().asDiagonal();
+      R -= AP * alpha.matrix().asDiagonal();
+      if (solved(R)) break;
+      Z = precondition(R);
+      const Eigen::ArrayXd next = dot(R, Z);
+      P = Z + P * ratio(next, rz).matrix().asDiagonal();
+      rz = next;
+    }
+    R = B - symmetric_times(context, A, n, X);  // the residual itself, not its recurrence
+  }
+  if (solved(R)) return Refined{X, kMaxIterations};
+  return std::nullopt;
+}
+
+}  // namespace grls

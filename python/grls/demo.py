@@ -1,0 +1,643 @@
+"""What ``grls demo`` runs: a curve and a set of digits, learnt with and without predefined features."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.svm import SVC
+
+from ._validation import FloatArray
+from .features import PolynomialTrend
+from .kernels import Gaussian
+from .least_squares import GRLSClassifier, GRLSRegressor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "CurveFit",
+    "DigitsScore",
+    "OutputError",
+    "curve",
+    "digits",
+    "draw",
+    "run",
+]
+
+DEFAULT_OUTPUT = Path("grls-demo.png")
+_FORMATS = (".png", ".pdf", ".svg")
+
+GRLS = "G-RLS"
+PUBLISHED = "G-RLS as published"
+RIDGE = "kernel ridge"
+SUPPORT_VECTORS = "SVC"
+CONSTANT, COMPONENTS, ANSWERS = "constant", "PCA, 10 components", "linear model's answer"
+CHOSEN = "chosen by cross-validation"
+
+
+class OutputError(Exception):
+    """The picture cannot be written where it was asked for."""
+
+
+# Peers, told their parameters as grls is: `sigma` of the Gaussian kernel, `regularization` of the mean loss.
+
+
+class _KernelRidge(RegressorMixin, BaseEstimator):
+    """Kernel ridge regression of scikit-learn: no features, not even an intercept."""
+
+    def __init__(self, sigma: float = 1.0, regularization: float = 1e-3) -> None:
+        self.sigma = sigma
+        self.regularization = regularization
+
+    def fit(self, X: Any, y: Any) -> _KernelRidge:
+        self.model_ = KernelRidge(
+            alpha=self.regularization * len(X), kernel="rbf", gamma=1 / (2 * self.sigma**2)
+        ).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+class _KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
+    """The same on targets ±1, one versus all; the largest value wins."""
+
+    def __init__(self, sigma: float = 1.0, regularization: float = 1e-3) -> None:
+        self.sigma = sigma
+        self.regularization = regularization
+
+    def fit(self, X: Any, y: Any) -> _KernelRidgeClassifier:
+        binarizer = LabelBinarizer(neg_label=-1).fit(y)
+        self.classes_ = binarizer.classes_
+        self.model_ = _KernelRidge(self.sigma, self.regularization).fit(X, binarizer.transform(y))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.model_.predict(X).argmax(axis=1)]
+
+
+class _SupportVectors(ClassifierMixin, BaseEstimator):
+    """scikit-learn's support vector machine, with C = 1 / (2 γ m)."""
+
+    def __init__(self, sigma: float = 1.0, regularization: float = 1e-3) -> None:
+        self.sigma = sigma
+        self.regularization = regularization
+
+    def fit(self, X: Any, y: Any) -> _SupportVectors:
+        self.model_ = SVC(
+            C=1 / (2 * self.regularization * len(X)), kernel="rbf", gamma=1 / (2 * self.sigma**2)
+        ).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+class _Answers(TransformerMixin, BaseEstimator):
+    """Decision values of a simpler classifier as features, out of fold on the training rows.
+
+    On rows it was fitted to, a classifier is surer than it will be on new ones; free features would believe it.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Cloned and fitted with X and y; it has ``decision_function``.
+    cv : int, default=3
+        Folds for the training rows.
+    """
+
+    def __init__(self, classifier: Any, cv: int = 3) -> None:
+        self.classifier = classifier
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any) -> _Answers:
+        self.classifier_ = clone(self.classifier).fit(X, y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.classifier_.decision_function(X)
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        self.fit(X, y)
+        return cross_val_predict(self.classifier, X, y, cv=self.cv, method="decision_function")
+
+
+def _search(model: Any, sigmas: Iterable[float], gammas: Iterable[float], cv: Any, scoring: str) -> Any:
+    """Return a fitted-to-be grid search over the kernel's width and γ, the same for every model."""
+    width = "kernel__sigma" if hasattr(model, "kernel") else "sigma"
+    grid = {width: list(map(float, sigmas)), "regularization": list(map(float, gammas))}
+    return GridSearchCV(model, grid, cv=cv, scoring=scoring)
+
+
+def _chosen_sigma(search: Any) -> float:
+    best = search.best_params_
+    return float(best.get("sigma", best.get("kernel__sigma")))
+
+
+# The curve: figure 1 of the paper.
+
+DOMAIN = (0.0, 10.0)
+MARGIN = 1.0
+NOISE = 0.5
+WIDTHS = ("too small", "by CV", "too large")
+
+
+@dataclass(frozen=True)
+class CurveFit:
+    """One curve fitted to the noisy points.
+
+    Attributes
+    ----------
+    width : str
+        How sigma was set, one of `WIDTHS`.
+    method : str
+        Name of the method.
+    sigma, regularization : float
+        Kernel width, and the γ that cross-validation chose for it.
+    inside, outside : float
+        Root mean square error against the true function on [0, 10], and on the unit intervals either side.
+    model : estimator
+        The fitted model.
+    """
+
+    width: str
+    method: str
+    sigma: float
+    regularization: float
+    inside: float
+    outside: float
+    model: Any
+
+
+def truth(x: FloatArray) -> FloatArray:
+    """Return the true curve, abs(5 - x)."""
+    return np.abs(5 - x)
+
+
+def noisy_points(seed: int, n_points: int = 60) -> tuple[FloatArray, FloatArray]:
+    """Return x of shape (n, 1), spread uniformly over the domain, and noisy y."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(*DOMAIN, n_points))[:, None]
+    return x, truth(x[:, 0]) + rng.normal(0, NOISE, n_points)
+
+
+def _error(model: Any, x: FloatArray) -> float:
+    return float(np.sqrt(np.mean((model.predict(x[:, None]) - truth(x)) ** 2)))
+
+
+def curve(seed: int = 0, quick: bool = False) -> list[CurveFit]:
+    """Fit abs(5 - x) as the paper's figure 1 does: three widths, γ by cross-validation for each.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Of the points and of the folds.
+    quick : bool, default=False
+        Fewer values of γ, and fewer folds.
+
+    Returns
+    -------
+    list of CurveFit
+        G-RLS and kernel ridge for each width, then the published formulation with its own best width.
+    """
+    x, y = noisy_points(seed)
+    low, high = DOMAIN
+    sigmas = dict(zip(WIDTHS, ([0.1], [0.25, 0.5, 1.0, 2.0, 4.0], [10.0]), strict=True))
+    gammas = np.logspace(-7, 1, 9 if quick else 17)
+    cv = KFold(5 if quick else 10, shuffle=True, random_state=seed)
+    inside = np.linspace(low, high, 501)
+    outside = np.concatenate([np.linspace(low - MARGIN, low, 51), np.linspace(high, high + MARGIN, 51)])
+    free = GRLSRegressor(Gaussian(1.0), features="quadratic")
+    trials = [
+        (width, method, model)
+        for width in WIDTHS
+        for method, model in ((GRLS, free), (RIDGE, _KernelRidge()))
+    ]
+    trials.append(("by CV", PUBLISHED, clone(free).set_params(formulation="published")))
+
+    fits = []
+    for width, method, model in trials:
+        search = _search(model, sigmas[width], gammas, cv, "neg_mean_squared_error").fit(x, y)
+        best = search.best_estimator_
+        fits.append(
+            CurveFit(
+                width,
+                method,
+                _chosen_sigma(search),
+                float(search.best_params_["regularization"]),
+                _error(best, inside),
+                _error(best, outside),
+                best,
+            )
+        )
+    return fits
+
+
+# The digits.
+
+
+@dataclass(frozen=True)
+class DigitsScore:
+    """How one method did with one number of labels.
+
+    Attributes
+    ----------
+    n_labels : int
+        Training samples.
+    method, features : str
+        What was fitted.
+    accuracy : tuple of float
+        Share of test digits read correctly, one value per random split.
+    seconds : float
+        Mean time of one fit with the chosen parameters.
+    """
+
+    n_labels: int
+    method: str
+    features: str
+    accuracy: tuple[float, ...]
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy."""
+        return float(np.mean(self.accuracy))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation over the splits."""
+        return float(np.std(self.accuracy, ddof=1))
+
+
+def _digit_models() -> dict[tuple[str, str], Any]:
+    """Return the methods by name and features; the feature sets were fixed before any was tried."""
+    components = make_pipeline(PCA(10, svd_solver="full"), PolynomialTrend(1))
+    answers = _Answers(RidgeClassifierCV(np.logspace(-2, 2, 5)))
+    return {
+        (RIDGE, "none"): _KernelRidgeClassifier(),
+        (SUPPORT_VECTORS, CONSTANT): _SupportVectors(),
+        (GRLS, CONSTANT): GRLSClassifier(Gaussian(1.0), features="constant"),
+        (GRLS, COMPONENTS): GRLSClassifier(Gaussian(1.0), features=components),
+        (GRLS, ANSWERS): GRLSClassifier(Gaussian(1.0), features=answers),
+    }
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One method on one split."""
+
+    features: str
+    cross_validation: float
+    accuracy: float
+    seconds: float
+
+
+def _digit_trials(X: Any, y: Any, n_labels: int, seed: int, n_folds: int) -> dict[tuple[str, str], _Trial]:
+    """Fit every method to one random choice of labels; everything is chosen on these labels alone."""
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, train_size=n_labels, stratify=y, random_state=seed
+    )
+    median = Gaussian().resolve(X_train).sigma
+    cv = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    trials = {}
+    for key, model in _digit_models().items():
+        search = _search(model, [median / 2, median], np.logspace(-6, -2, 5), cv, "accuracy")
+        search.fit(X_train, y_train)
+        trials[key] = _Trial(
+            key[1], float(search.best_score_), float(search.score(X_test, y_test)), float(search.refit_time_)
+        )
+    free = [trial for (method, _), trial in trials.items() if method == GRLS]
+    trials[GRLS, CHOSEN] = max(free, key=lambda trial: trial.cross_validation)  # the simplest one of equals
+    return trials
+
+
+def digits(
+    seed: int = 0, quick: bool = False, progress: Callable[[str], None] = print
+) -> tuple[list[DigitsScore], Counter[str]]:
+    """Read handwritten digits with few and with many labels.
+
+    Width and γ come from the same grid for every method, by cross-validation on the training labels; so do the
+    features of the last row.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Of the random splits.
+    quick : bool, default=False
+        Fewer splits and numbers of labels.
+    progress : callable, default=print
+        Told what is being done.
+
+    Returns
+    -------
+    scores : list of DigitsScore
+        By number of labels, then by method.
+    chosen : Counter of str
+        How often cross-validation chose each set of features.
+    """
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    sizes, n_splits = ((50, 200), 3) if quick else ((50, 100, 400, 1000), 5)
+    scores: list[DigitsScore] = []
+    chosen: Counter[str] = Counter()
+    for n_labels in sizes:
+        start = time.perf_counter()
+        splits = [_digit_trials(X, y, n_labels, seed + i, 3) for i in range(n_splits)]
+        progress(f"  {n_labels:>4} labels, {n_splits} random splits: {time.perf_counter() - start:.1f} s")
+        for method, features in splits[0]:
+            trials = [split[method, features] for split in splits]
+            accuracy = tuple(trial.accuracy for trial in trials)
+            seconds = float(np.mean([trial.seconds for trial in trials]))
+            scores.append(DigitsScore(n_labels, method, features, accuracy, seconds))
+        chosen.update(split[GRLS, CHOSEN].features for split in splits)
+    return scores, chosen
+
+
+def _verdicts(scores: Sequence[DigitsScore]) -> list[str]:
+    """Say for each number of labels whether chosen features beat the constant alone, split by split."""
+    by_key = {(s.n_labels, s.features): s for s in scores if s.method == GRLS}
+    lines = []
+    for n_labels in dict.fromkeys(s.n_labels for s in scores):
+        gains = 100 * np.subtract(by_key[n_labels, CHOSEN].accuracy, by_key[n_labels, CONSTANT].accuracy)
+        mean, error = gains.mean(), gains.std(ddof=1) / np.sqrt(len(gains))
+        word = "no clear difference" if abs(mean) <= 2 * error else "they help" if mean > 0 else "they harm"
+        lines.append(f"  {n_labels:>4} labels: {mean:+5.2f} +- {error:.2f} points: {word}")
+    return lines
+
+
+# Tables.
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], n_left: int) -> str:
+    """Return aligned lines; the first `n_left` columns are words, the others numbers."""
+    widths = [max(len(row[j]) for row in [header, *rows]) for j in range(len(header))]
+    lines = [
+        "  "
+        + "  ".join(
+            f"{v:<{w}}" if j < n_left else f"{v:>{w}}"
+            for j, (v, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, ["-" * w for w in widths], *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def curve_table(fits: Sequence[CurveFit]) -> str:
+    """Return the table of the curves."""
+    rows = [
+        [f.width, f.method, f"{f.sigma:g}", f"{f.regularization:.1e}", f"{f.inside:.3f}", f"{f.outside:.3f}"]
+        for f in fits
+    ]
+    return _table(["width", "method", "sigma", "regularization", "error inside", "error outside"], rows, 2)
+
+
+def digits_table(scores: Sequence[DigitsScore]) -> str:
+    """Return the table of the digits."""
+    rows = [
+        [
+            s.method,
+            s.features,
+            str(s.n_labels),
+            f"{100 * s.mean:.2f} +- {100 * s.spread:.2f}",
+            f"{1000 * s.seconds:.1f}",
+        ]
+        for s in scores
+    ]
+    return _table(["method", "features", "labels", "accuracy, %", "fit, ms"], rows, 2)
+
+
+# The picture. Okabe and Ito's colours, which readers with any colour vision can tell apart.
+
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#595959"
+_FONT, _SMALL = 11.0, 9.5
+
+
+def _figure() -> Figure | None:
+    """Return an empty figure, or None when matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401  (the name a half-removed installation lacks)
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    return Figure(figsize=(11, 8), dpi=160, layout="constrained", facecolor="white")
+
+
+def _dress(axes: Axes, letter: str, title: str, xlabel: str, ylabel: str) -> None:
+    axes.set_title(f"({letter})  {title}", fontsize=_FONT + 1, loc="left")
+    axes.set_xlabel(xlabel, fontsize=_FONT)
+    axes.set_ylabel(ylabel, fontsize=_FONT)
+    axes.tick_params(labelsize=_SMALL)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_points(axes: Axes, x: FloatArray, y: FloatArray, grid: FloatArray) -> None:
+    low, high = DOMAIN
+    for left, right in ((low - MARGIN, low), (high, high + MARGIN)):
+        axes.axvspan(left, right, color="#EEEEEE", lw=0, zorder=0)
+    axes.plot(grid, truth(grid), color="black", lw=1.2, ls=(0, (4, 2)), label="truth |5 − x|", zorder=2)
+    axes.plot(x[:, 0], y, "o", ms=4, mfc="white", mec=GREY, mew=0.9, label="data", zorder=1)
+    axes.set_xlim(low - MARGIN, high + MARGIN)
+
+
+def _draw_curves(axes: Axes, fits: Sequence[CurveFit], method: str, grid: FloatArray) -> None:
+    looks = zip(WIDTHS, (ORANGE, BLUE, GREEN), (1.4, 2.4, 1.8), ("-", "-", "-."), strict=True)
+    for width, colour, thickness, dashes in looks:
+        fit = next(f for f in fits if f.method == method and f.width == width)
+        axes.plot(
+            grid,
+            fit.model.predict(grid[:, None]),
+            color=colour,
+            lw=thickness,
+            ls=dashes,
+            label=f"σ = {fit.sigma:g}, {width}",
+            zorder=4 if width == "by CV" else 3,
+        )
+
+
+def _draw_parts(axes: Axes, fit: CurveFit, grid: FloatArray) -> None:
+    known, learnt = fit.model.decompose(grid[:, None])
+    axes.axhline(0, color="#BBBBBB", lw=0.8, zorder=0)
+    axes.plot(grid, known, color=PURPLE, lw=2, ls="-.", label="features: what is known")
+    axes.plot(grid, learnt, color=ORANGE, lw=2, ls="--", label="kernel: what was learnt")
+    axes.plot(grid, known + learnt, color=BLUE, lw=2.4, label="their sum: the prediction")
+
+
+def _draw_digits(axes: Axes, scores: Sequence[DigitsScore]) -> None:
+    looks = {
+        (RIDGE, "none"): (GREY, "v", ":", "kernel ridge"),
+        (SUPPORT_VECTORS, CONSTANT): (ORANGE, "D", "--", "SVC"),
+        (GRLS, CONSTANT): (BLUE, "o", "-", "G-RLS, constant"),
+        (GRLS, COMPONENTS): (PURPLE, "^", "-.", "G-RLS, PCA"),
+        (GRLS, ANSWERS): (GREEN, "s", "-", "G-RLS, linear model's answer"),
+    }
+    for shift, ((method, features), (colour, marker, dashes, label)) in enumerate(looks.items(), start=-2):
+        mine = [s for s in scores if (s.method, s.features) == (method, features)]
+        axes.errorbar(
+            [s.n_labels * 1.035**shift for s in mine],  # side by side, so that the bars can be told apart
+            [100 * s.mean for s in mine],
+            yerr=[100 * s.spread for s in mine],
+            color=colour,
+            marker=marker,
+            ms=5.5,
+            ls=dashes,
+            lw=1.6,
+            elinewidth=1,
+            label=label,
+        )
+    sizes = sorted({s.n_labels for s in scores})
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [str(n) for n in sizes], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.grid(axis="y", color="#DDDDDD", lw=0.7)
+
+
+def draw(figure: Figure, seed: int, fits: Sequence[CurveFit], scores: Sequence[DigitsScore]) -> None:
+    """Draw the four panels.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure.
+    seed : int
+        That of `fits`, for their points.
+    fits : sequence of CurveFit
+        See `curve`.
+    scores : sequence of DigitsScore
+        See `digits`.
+    """
+    x, y = noisy_points(seed)
+    grid = np.linspace(DOMAIN[0] - MARGIN, DOMAIN[1] + MARGIN, 601)
+    (with_features, plain), (parts, accuracy) = figure.subplots(2, 2)
+    for axes, method, letter, title in (
+        (with_features, GRLS, "a", "G-RLS with free features 1, x, x²"),
+        (plain, RIDGE, "b", "Kernel ridge, no features"),
+    ):
+        _draw_points(axes, x, y, grid)
+        _draw_curves(axes, fits, method, grid)
+        _dress(axes, letter, title, "x", "y")
+        axes.set_ylim(-1.2, 8.2)
+        axes.legend(fontsize=_SMALL, frameon=False, loc="upper center", ncols=2)
+    _draw_parts(parts, next(f for f in fits if f.method == GRLS and f.width == "by CV"), grid)
+    _dress(parts, "c", "G-RLS taken apart (σ by CV)", "x", "y")
+    parts.set_xlim(grid[0], grid[-1])
+    parts.legend(fontsize=_SMALL, frameon=False)
+    _draw_digits(accuracy, scores)
+    _dress(accuracy, "d", "Handwritten digits", "training labels", "test accuracy, %")
+    accuracy.legend(fontsize=_SMALL, frameon=False, loc="lower right")
+
+
+# The whole.
+
+
+def _require_writable(output: Path) -> None:
+    """Raise OutputError unless a picture can be written to `output`; leaves no trace."""
+    if output.suffix.lower() not in _FORMATS:
+        raise OutputError(f"{output}: the name must end in {', '.join(_FORMATS)}")
+    existed = output.exists()
+    try:
+        output.open("ab").close()
+        if not existed:
+            output.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot write {output}: {error.strerror}") from error
+
+
+def _say(line: str = "") -> None:
+    print(line, flush=True)
+
+
+def _show_curve(seed: int, quick: bool) -> list[CurveFit]:
+    _say("1. A curve (figure 1 of the G-RLS paper): 60 noisy points of y = |5 - x|, Gaussian kernel")
+    _say("   fitting three kernel widths, regularization by cross-validation for each ...")
+    fits = curve(seed, quick)
+    _say()
+    _say(curve_table(fits))
+    _say()
+    _say(
+        "   G-RLS: the features 1, x, x^2 are free, the kernel learns the rest. Errors are root mean squares"
+    )
+    _say("   against the true function, inside [0, 10] and just outside, in [-1, 0] and [10, 11].")
+    _say()
+    return fits
+
+
+def _show_digits(seed: int, quick: bool) -> list[DigitsScore]:
+    _say("2. Handwritten digits: few and many labels, the rest of the 1797 digits for the test")
+    _say("   width, regularization and features are chosen by cross-validation on the training labels ...")
+    scores, chosen = digits(seed, quick, _say)
+    _say()
+    _say(digits_table(scores))
+    _say()
+    _say(
+        "   Times are of one fit with the chosen parameters, making the features included; +- is the standard"
+    )
+    _say("   deviation over the splits. Cross-validation chose the features:")
+    _say("   " + ", ".join(f"{features} ({times} times)" for features, times in chosen.most_common()) + ".")
+    _say(
+        "   Features chosen by cross-validation against the constant alone, mean gain and its standard error:"
+    )
+    for line in _verdicts(scores):
+        _say(line)
+    _say()
+    return scores
+
+
+def run(output: Path | None = None, *, seed: int = 0, quick: bool = False) -> int:
+    """Run the demonstration: print two tables, write a picture.
+
+    Parameters
+    ----------
+    output : Path, default=None
+        The picture; None is ``grls-demo.png``.
+    seed : int, default=0
+        Of all random draws.
+    quick : bool, default=False
+        A few seconds instead of half a minute, with fewer draws and coarser grids.
+
+    Returns
+    -------
+    int
+        0; 1 when a picture was asked for by name and matplotlib is missing.
+    """
+    path = DEFAULT_OUTPUT if output is None else output
+    figure = _figure()
+    if figure is not None:
+        _require_writable(path)
+    else:
+        _say("No picture without matplotlib: install it with  pip install 'grls[plot]'\n")
+    fits = _show_curve(seed, quick)
+    scores = _show_digits(seed, quick)
+    if figure is None:
+        print("grls demo: no picture was drawn: pip install 'grls[plot]'", file=sys.stderr)
+        return 0 if output is None else 1
+    _say("3. The picture ...")
+    draw(figure, seed, fits, scores)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    _say(f"   written to {path}")
+    return 0

@@ -1,0 +1,25 @@
+import pytest
+from hypothesis import settings
+
+import grls
+from grls import _core
+
+settings.register_profile("grls", deadline=None, max_examples=30, derandomize=True, database=None)
+settings.load_profile("grls")
+
+
+@pytest.fixture(params=["library", "eigen"])
+def backend(request):
+    """Each test with this fixture runs on SciPy's BLAS and on the built-in routines."""
+    before = _core.backend()
+    _core.select_backend(request.param)
+    yield request.param
+    _core.select_backend(before)
+
+
+@pytest.fixture(params=[1, 2, 5])
+def threads(request):
+    """Each test with this fixture runs with as many threads."""
+    grls.set_num_threads(request.param)
+    yield request.param
+    grls.set_num_threads(None)

@@ -1,0 +1,126 @@
+"""The oracle: every equation once, in plain NumPy, written for reading and not for speed.
+
+Letters and equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined
+Features": T (m, l) the features at the samples, Phi (m, m) the kernel matrix, P (m, l) the features φ'.
+"""
+
+import numpy as np
+
+# Kernels. X is (n, d), Z is (p, d); each returns (n, p).
+
+
+def squared_distances(X, Z):
+    difference = np.asarray(X, dtype=np.float64)[:, None, :] - np.asarray(Z, dtype=np.float64)[None, :, :]
+    return (difference**2).sum(axis=2)
+
+
+def inner_products(X, Z):
+    return np.asarray(X, dtype=np.float64) @ np.asarray(Z, dtype=np.float64).T
+
+
+def constant(X, Z, value):
+    return np.full((len(X), len(Z)), float(value))
+
+
+def linear(X, Z):
+    return inner_products(X, Z)
+
+
+def polynomial(X, Z, degree, c):
+    return (inner_products(X, Z) + c) ** degree
+
+
+def sigmoid(X, Z, a, c):
+    return np.tanh(a * inner_products(X, Z) + c)
+
+
+def gaussian(X, Z, sigma):
+    """exp(−‖x − z‖² / (2σ²)); with one σ per column each column is divided by its own."""
+    return np.exp(-squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma)) / 2)
+
+
+def laplace(X, Z, sigma):
+    return np.exp(-np.sqrt(squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma))))
+
+
+# The pivot basis.
+
+
+def phi_prime(T_new, T, pivots):
+    """Eq. (12): B holds the features at the pivot samples, one row each; φ' = φ B⁻¹ as rows."""
+    return np.linalg.solve(T[pivots].T, T_new.T).T
+
+
+def others(m, pivots):
+    """The samples that are no pivots, in their order."""
+    return np.setdiff1d(np.arange(m), pivots)
+
+
+def H_between(Phi_xz, Phi_pz, Phi_xp, Phi_pp, P_x, P_z):
+    """Eq. (11) between points x and z; p are the pivot samples."""
+    return Phi_xz - P_x @ Phi_pz - Phi_xp @ P_z.T + P_x @ Phi_pp @ P_z.T
+
+
+def H(Phi, T, pivots):
+    """Eq. (11) at the samples that are no pivots."""
+    r = others(len(T), pivots)
+    P = phi_prime(T, T, pivots)[r]
+    return H_between(
+        Phi[np.ix_(r, r)], Phi[np.ix_(pivots, r)], Phi[np.ix_(r, pivots)], Phi[np.ix_(pivots, pivots)], P, P
+    )
+
+
+def E(T, pivots):
+    """φ'_p at the samples that are no pivots, (l, m - l)."""
+    return phi_prime(T, T, pivots)[others(len(T), pivots)].T
+
+
+# Solutions.
+
+
+def solve_exact(Phi, T, y, regularization, weights=None):
+    """The minimiser of eq. (2) from the optimality conditions themselves, as one saddle-point system.
+
+    (Φ + γ Σw W⁻¹) c + T β = y,  Tᵀc = 0; without weights W = I and Σw = m.
+    """
+    m, l = T.shape  # noqa: E741
+    weights = np.ones(m) if weights is None else weights
+    system = np.block(
+        [[Phi + np.diag(regularization * weights.sum() / weights), T], [T.T, np.zeros((l, l))]]
+    )
+    solution = np.linalg.solve(system, np.concatenate([y, np.zeros((l, *y.shape[1:]))]))
+    return solution[:m], solution[m:]
+
+
+def solve_published(Phi, T, y, regularization, pivots):
+    """λ̃ and c̃ of eqs. (26) and (27), to the letter."""
+    r = others(len(T), pivots)
+    lambda_tilde = y[pivots]
+    A = H(Phi, T, pivots) + regularization * len(T) * np.eye(len(r))
+    return lambda_tilde, np.linalg.solve(A, y[r] - E(T, pivots).T @ lambda_tilde)
+
+
+def published_function(Phi_new, T_new, Phi, T, pivots, lambda_tilde, c_tilde):
+    """Eq. (28) at new points: Phi_new (n, m) their kernel values with the samples, T_new (n, l)."""
+    r = others(len(T), pivots)
+    P_new = phi_prime(T_new, T, pivots)
+    P = phi_prime(T, T, pivots)[r]
+    H_new = H_between(
+        Phi_new[:, r], Phi[np.ix_(pivots, r)], Phi_new[:, pivots], Phi[np.ix_(pivots, pivots)], P_new, P
+    )
+    return P_new @ lambda_tilde + H_new @ c_tilde
+
+
+# Objectives.
+
+
+def objective(Phi, T, y, regularization, c, beta):
+    """Eq. (2): mean squared error + γ ‖f − Pf‖², for one output."""
+    residual = y - Phi @ c - T @ beta
+    return residual @ residual / len(y) + regularization * c @ Phi @ c
+
+
+def weighted_objective(Phi, T, y, regularization, c, beta, weights):
+    """Eq. (2) with the weighted mean of the squared errors."""
+    residual = y - Phi @ c - T @ beta
+    return weights @ residual**2 / weights.sum() + regularization * c @ Phi @ c
