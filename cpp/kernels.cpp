@@ -13,6 +13,8 @@ namespace {
 constexpr Index kPieceRows = 512;
 constexpr Index kPieceColumns = 256;
 
+constexpr Index kFewRows = 4;  // so few that preparing the other points costs more than it saves
+
 // x holds <x, z> or |x - z|² and is overwritten with the kernel's values.
 template <class S>
 void apply_term(const Step& step, S* x, Index n) {
@@ -81,28 +83,49 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
 }
 
 template <class S>
-KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& rows, const IndexList& order)
+KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& points, const IndexList& order)
     : formula_(formula),
-      n_rows_(order.empty() ? row_count(rows) : static_cast<Index>(order.size())),
+      is_sparse_(std::holds_alternative<CsrRows>(points)),
+      n_rows_(order.empty() ? row_count(points) : static_cast<Index>(order.size())),
       n_columns_(n_rows_),
-      work_(4.0 * static_cast<double>(formula.steps().size())) {
+      d_(column_count(points)) {
   for (const ColumnGroup& group : formula.groups()) {
-    a_.emplace_back(rows, group, centre_of(rows, group), order);
-    work_ += static_cast<double>(group.columns.empty() ? column_count(rows)
-                                                       : static_cast<Index>(group.columns.size()));
+    centres_.push_back(centre_of(points, group));
+    b_.emplace_back(points, group, centres_.back(), order);
   }
 }
 
 template <class S>
-KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& a, const Rows& b) : KernelTiles(formula, b) {
-  require(column_count(a) == column_count(b), "the two sets of points have ", column_count(a), " and ",
-          column_count(b), " columns");
-  require(std::holds_alternative<CsrRows>(a) == std::holds_alternative<CsrRows>(b),
+KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& points, Index expected_rows)
+    : formula_(formula),
+      is_sparse_(std::holds_alternative<CsrRows>(points)),
+      n_rows_(row_count(points)),
+      n_columns_(n_rows_),
+      d_(column_count(points)) {
+  for (const ColumnGroup& group : formula.groups()) {
+    const bool in_place = expected_rows <= kFewRows && Points<S>::reads_in_place(points, group);
+    centres_.push_back(in_place ? std::vector<double>() : centre_of(points, group));
+    b_.emplace_back(points, group, centres_.back());
+  }
+}
+
+template <class S>
+void KernelTiles<S>::set_rows(const Rows& rows) {
+  require(column_count(rows) == d_, "the two sets of points have ", column_count(rows), " and ", d_,
+          " columns");
+  require(std::holds_alternative<CsrRows>(rows) == is_sparse_,
           "the two sets of points must both be dense or both be sparse");
-  n_rows_ = row_count(a);
-  b_ = std::move(a_);
+  n_rows_ = row_count(rows);
   a_.clear();
-  for (const ColumnGroup& group : formula.groups()) a_.emplace_back(a, group, centre_of(b, group));
+  for (std::size_t g = 0; g < centres_.size(); ++g) a_.emplace_back(rows, formula_.groups()[g], centres_[g]);
+}
+
+template <class S>
+double KernelTiles<S>::work() const {
+  double work = 4.0 * static_cast<double>(formula_.steps().size());
+  for (const ColumnGroup& group : formula_.groups())
+    work += static_cast<double>(group.columns.empty() ? d_ : static_cast<Index>(group.columns.size()));
+  return work;
 }
 
 template <class S>
@@ -122,7 +145,7 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
 
   const auto load_tile = [&](std::size_t g, bool distances, S* to, Index to_ld) {
     const auto load = distances ? Points<S>::distances : Points<S>::products;
-    load(a_[g], i0, ni, b()[g], j0, nj, to, to_ld, scratch.points);
+    load(a()[g], i0, ni, b_[g], j0, nj, to, to_ld, scratch.points);
   };
 
   if (steps.size() == 1 && steps[0].term != Term::constant) {  // one term: worked out in place
@@ -143,7 +166,7 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
     S* const products = base + 2 * static_cast<Index>(g) * tile;
     S* const distances = products + tile;
     if (groups[g].products && groups[g].distances) {
-      Points<S>::both(a_[g], i0, ni, b()[g], j0, nj, products, distances, ni, scratch.points);
+      Points<S>::both(a()[g], i0, ni, b_[g], j0, nj, products, distances, ni, scratch.points);
     } else if (groups[g].products || groups[g].distances) {
       load_tile(g, groups[g].distances, groups[g].distances ? distances : products, ni);
     }

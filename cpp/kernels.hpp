@@ -49,12 +49,15 @@ class Formula {
   Index depth_ = 0;
 };
 
-// k(a_i, b_j) for two sets of points, or for one set against itself.
+// k(a_i, b_j) for one set of points against itself, or for other points against it.
 template <class S>
 class KernelTiles {
  public:
-  KernelTiles(const Formula& formula, const Rows& rows, const IndexList& order = {});
-  KernelTiles(const Formula& formula, const Rows& a, const Rows& b);
+  KernelTiles(const Formula& formula, const Rows& points, const IndexList& order = {});
+  // At most `expected_rows` others will be evaluated at a time: for a handful, nothing is prepared.
+  KernelTiles(const Formula& formula, const Rows& points, Index expected_rows);
+  // The a_i; until then they are the points themselves.
+  void set_rows(const Rows& rows);
 
   Index rows() const { return n_rows_; }
   Index columns() const { return n_columns_; }
@@ -68,16 +71,17 @@ class KernelTiles {
   void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
 
   // An estimate of the elementary operations of one kernel value.
-  double work() const { return work_; }
+  double work() const;
 
  private:
   void evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
-  const std::vector<Points<S>>& b() const { return b_.empty() ? a_ : b_; }
+  const std::vector<Points<S>>& a() const { return a_.empty() ? b_ : a_; }
 
   const Formula& formula_;
-  Index n_rows_, n_columns_;
-  std::vector<Points<S>> a_, b_;  // one per column group
-  double work_;
+  bool is_sparse_;
+  Index n_rows_, n_columns_, d_;
+  std::vector<Points<S>> a_, b_;              // one per column group
+  std::vector<std::vector<double>> centres_;  // likewise
 };
 
 }  // namespace grls

@@ -33,6 +33,22 @@ Index column_count(const Rows& rows) {
   return std::visit([](const auto& r) { return r.d; }, rows);
 }
 
+Rows slice(const Rows& rows, Index first, Index count) {
+  require(first >= 0 && count >= 0 && first + count <= row_count(rows), "rows ", first, " to ", first + count,
+          " are out of range");
+  return std::visit(
+      [&](auto part) {
+        if constexpr (std::is_same_v<decltype(part), CsrRows>) {
+          part.starts += first;
+        } else {
+          part.data += first * part.d;
+        }
+        part.n = count;
+        return Rows(part);
+      },
+      rows);
+}
+
 void ColumnGroup::check(Index d) const {
   for (const Index c : columns)
     require(c >= 0 && c < d, "kernel column ", c, " is out of range: the data have ", d, " columns");
@@ -61,6 +77,11 @@ std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group) {
 }
 
 template <class S>
+bool Points<S>::reads_in_place(const Rows& rows, const ColumnGroup& group) {
+  return std::holds_alternative<DenseRows<S>>(rows) && group.columns.empty() && group.widths.empty();
+}
+
+template <class S>
 Points<S>::Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
                   const IndexList& order) {
   group.check(column_count(rows));
@@ -73,11 +94,11 @@ template <class S>
 template <class T>
 void Points<S>::load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
                      const IndexList& order) {
-  const bool direct = group.distances && d_ <= kDirectColumns;
   centred_ = !centre.empty();
-  const bool as_given = group.columns.empty() && group.widths.empty() && order.empty() && !centred_;
+  by_row_ = group.distances && !centred_;
+  const bool by_column = group.distances && centred_ && d_ <= kDirectColumns;
   if constexpr (std::is_same_v<S, T>) {
-    if (as_given) rows_ = rows.data;
+    if (group.columns.empty() && group.widths.empty() && order.empty() && !centred_) rows_ = rows.data;
   }
   if (!rows_) {
     const IndexList columns = columns_read(group, rows.d);
@@ -93,11 +114,11 @@ void Points<S>::load(const DenseRows<T>& rows, const ColumnGroup& group, const s
     }
     rows_ = owned_.data();
   }
-  if (direct) {
+  if (by_column) {
     by_column_.resize(static_cast<std::size_t>(n_ * d_));
     for (Index i = 0; i < n_; ++i)
       for (Index c = 0; c < d_; ++c) by_column_[static_cast<std::size_t>(c * n_ + i)] = rows_[i * d_ + c];
-  } else if (group.distances) {
+  } else if (group.distances && !by_row_) {
     norms_.resize(static_cast<std::size_t>(n_));
     for (Index i = 0; i < n_; ++i)
       norms_[static_cast<std::size_t>(i)] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).squaredNorm();
@@ -185,9 +206,7 @@ void Points<S>::inner(const Points& a, Index i0, Index ni, const Points& b, Inde
 template <class S>
 S Points<S>::exact_distance(const Points& a, Index i, const Points& b, Index j) {
   if (!a.sparse_) {
-    return (Eigen::Map<const Vector<S>>(a.rows_ + i * a.d_, a.d_) -
-            Eigen::Map<const Vector<S>>(b.rows_ + j * b.d_, b.d_))
-        .squaredNorm();
+    return vmath::squared_distance_of(a.rows_ + i * a.d_, b.rows_ + j * b.d_, a.d_);
   }
   // Sorted columns: the bindings see to it.
   std::int64_t p = a.starts_[i], q = b.starts_[j];
@@ -232,6 +251,11 @@ void Points<S>::direct(const Points& a, Index i0, Index ni, const Points& b, Ind
                        Index ld) {
   for (Index j = 0; j < nj; ++j) {
     S* column = out + j * ld;
+    if (a.by_row_) {
+      for (Index i = 0; i < ni; ++i)
+        column[i] = vmath::squared_distance_of(a.rows_ + (i0 + i) * a.d_, b.rows_ + (j0 + j) * b.d_, a.d_);
+      continue;
+    }
     std::fill(column, column + ni, S(0));
     for (Index c = 0; c < a.d_; ++c)
       vmath::add_squared_difference(column, a.by_column_.data() + c * a.n_ + i0, ni,
@@ -249,7 +273,7 @@ void Points<S>::products(const Points& a, Index i0, Index ni, const Points& b, I
 template <class S>
 void Points<S>::distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                           Index ld, Scratch& scratch) {
-  if (!a.by_column_.empty() || a.d_ == 0) return direct(a, i0, ni, b, j0, nj, out, ld);
+  if (a.is_direct()) return direct(a, i0, ni, b, j0, nj, out, ld);
   inner(a, i0, ni, b, j0, nj, out, ld, scratch);
   to_distances(a, i0, ni, b, j0, nj, out, ld);
 }
@@ -258,7 +282,7 @@ template <class S>
 void Points<S>::both(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* products,
                      S* distances, Index ld, Scratch& scratch) {
   inner(a, i0, ni, b, j0, nj, products, ld, scratch);
-  if (!a.by_column_.empty() || a.d_ == 0) {
+  if (a.is_direct()) {
     direct(a, i0, ni, b, j0, nj, distances, ld);
   } else {
     for (Index j = 0; j < nj; ++j) std::copy_n(products + j * ld, ni, distances + j * ld);

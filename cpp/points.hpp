@@ -26,6 +26,7 @@ using Rows = std::variant<DenseRows<double>, DenseRows<float>, CsrRows>;
 
 Index row_count(const Rows& rows);
 Index column_count(const Rows& rows);
+Rows slice(const Rows& rows, Index first, Index count);
 
 // Which columns a group of kernel terms reads, and what it asks of them.
 struct ColumnGroup {
@@ -44,7 +45,13 @@ std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group);
 template <class S>
 class Points {
  public:
+  // Whether the group reads the data as they are, without a copy.
+  static bool reads_in_place(const Rows& rows, const ColumnGroup& group);
+
   // order: which row stands at each place; empty: as they come.
+  // An empty centre for a group with distances: nothing is prepared, each distance is taken from the
+  // differences. That is right for a handful of points against many, where preparing the many would cost
+  // more.
   Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
          const IndexList& order = {});
 
@@ -68,6 +75,8 @@ class Points {
  private:
   static constexpr Index kDirectColumns = 12;  // up to here differences are cheaper than a matrix product
 
+  bool is_direct() const { return by_row_ || !by_column_.empty() || d_ == 0; }
+
   template <class T>
   void load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
             const IndexList& order);
@@ -87,7 +96,7 @@ class Points {
   static S exact_distance(const Points& a, Index i, const Points& b, Index j);
 
   Index n_ = 0, d_ = 0;
-  bool sparse_ = false, centred_ = false;
+  bool sparse_ = false, centred_ = false, by_row_ = false;
   const S* rows_ = nullptr;  // (n, d) row-major: the caller's, or owned_
   std::vector<S> owned_;
   std::vector<S> by_column_;  // (d, n) row-major, for the direct route

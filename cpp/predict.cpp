@@ -13,11 +13,15 @@ double total_work(Index rows, Index columns, double per_value) {
   return static_cast<double>(rows) * static_cast<double>(columns) * per_value;
 }
 
+// Rows at a time, so that their prepared copy takes at most 32 MiB.
+Index block_rows(Index d) { return std::max<Index>(kRows * 16, (Index(1) << 22) / std::max<Index>(d, 1)); }
+
 }  // namespace
 
 template <class S>
-Matrix<S> kernel_times(const Context& context, const KernelTiles<S>& kernel, const Matrix<S>& c) {
-  const Index q = kernel.rows(), m = kernel.columns(), k = c.cols();
+Matrix<S> kernel_times(const Context& context, const Formula& formula, const Rows& rows, const Rows& points,
+                       const Matrix<S>& c) {
+  const Index q = row_count(rows), m = row_count(points), k = c.cols();
   require(c.rows() == m, "there are ", c.rows(), " kernel coefficients for ", m, " training points");
   Matrix<S> out(q, k);
   struct Local {
@@ -25,39 +29,49 @@ Matrix<S> kernel_times(const Context& context, const KernelTiles<S>& kernel, con
     typename KernelTiles<S>::Scratch scratch;
   };
   std::vector<Local> locals(static_cast<std::size_t>(context.threads()));
-  const int workers = workers_for(context, total_work(q, m, kernel.work() + 2.0 * static_cast<double>(k)));
-  parallel_for(context, (q + kRows - 1) / kRows, workers, [&](Index t, const Worker& worker) {
-    Local& local = locals[static_cast<std::size_t>(worker.id())];
-    const Index first = t * kRows, rows = std::min(kRows, q - first);
-    local.tile.resize(static_cast<std::size_t>(rows * std::min(kColumns, m)));
-    for (Index j = 0; j < m; j += kColumns) {
-      const Index columns = std::min(kColumns, m - j);
-      kernel.evaluate(first, rows, j, columns, local.tile.data(), rows, local.scratch);
-      blas::gemm<S>(blas::Op::none, blas::Op::none, rows, k, columns, S(1), local.tile.data(), rows,
-                    c.data() + j, m, S(j > 0), out.data() + first, q);
-      if (worker.stopped()) return;
-      if (worker.id() == 0) context.poll();
-    }
-  });
+  KernelTiles<S> kernel(formula, points, q);
+  const Index block = block_rows(column_count(rows));
+  for (Index start = 0; start < q; start += block) {
+    const Index count = std::min(block, q - start);
+    kernel.set_rows(slice(rows, start, count));
+    const int workers =
+        workers_for(context, total_work(count, m, kernel.work() + 2.0 * static_cast<double>(k)));
+    parallel_for(context, (count + kRows - 1) / kRows, workers, [&](Index t, const Worker& worker) {
+      Local& local = locals[static_cast<std::size_t>(worker.id())];
+      const Index first = t * kRows, n = std::min(kRows, count - first);
+      local.tile.resize(static_cast<std::size_t>(n * std::min(kColumns, m)));
+      for (Index j = 0; j < m; j += kColumns) {
+        const Index columns = std::min(kColumns, m - j);
+        kernel.evaluate(first, n, j, columns, local.tile.data(), n, local.scratch);
+        blas::gemm<S>(blas::Op::none, blas::Op::none, n, k, columns, S(1), local.tile.data(), n, c.data() + j,
+                      m, S(j > 0), out.data() + start + first, q);
+        if (worker.stopped()) return;
+        if (worker.id() == 0) context.poll();
+      }
+    });
+  }
   return out;
 }
 
 template <class S>
-void kernel_matrix(const Context& context, const KernelTiles<S>& transposed, S* out) {
-  // Column-major (m, q) is row-major (q, m).
-  const Index m = transposed.rows(), q = transposed.columns();
+void kernel_matrix(const Context& context, const Formula& formula, const Rows& rows, const Rows& points,
+                   S* out) {
+  const Index q = row_count(rows), m = row_count(points);
+  KernelTiles<S> kernel(formula, rows);  // transposed: column-major (m, q) is row-major (q, m)
+  kernel.set_rows(points);
   std::vector<typename KernelTiles<S>::Scratch> scratch(static_cast<std::size_t>(context.threads()));
-  parallel_for(context, (q + kColumns - 1) / kColumns,
-               workers_for(context, total_work(m, q, transposed.work())), [&](Index t, const Worker& worker) {
+  parallel_for(context, (q + kColumns - 1) / kColumns, workers_for(context, total_work(m, q, kernel.work())),
+               [&](Index t, const Worker& worker) {
                  const Index first = t * kColumns;
-                 transposed.evaluate(0, m, first, std::min(kColumns, q - first), out + first * m, m,
-                                     scratch[static_cast<std::size_t>(worker.id())]);
+                 kernel.evaluate(0, m, first, std::min(kColumns, q - first), out + first * m, m,
+                                 scratch[static_cast<std::size_t>(worker.id())]);
                });
 }
 
 #define GRLS_INSTANTIATE(S)                                                                    \
-  template Matrix<S> kernel_times<S>(const Context&, const KernelTiles<S>&, const Matrix<S>&); \
-  template void kernel_matrix<S>(const Context&, const KernelTiles<S>&, S*);
+  template Matrix<S> kernel_times<S>(const Context&, const Formula&, const Rows&, const Rows&, \
+                                     const Matrix<S>&);                                        \
+  template void kernel_matrix<S>(const Context&, const Formula&, const Rows&, const Rows&, S*);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

@@ -7,12 +7,14 @@
 
 namespace grls {
 
-// out (q, k) = K c, K = kernel.evaluate over all (q, m), c (m, k)
+// (q, k) = K c, K (q, m) = k(rows, points), c (m, k); scratch memory does not grow with q.
 template <class S>
-Matrix<S> kernel_times(const Context& context, const KernelTiles<S>& kernel, const Matrix<S>& c);
+Matrix<S> kernel_times(const Context& context, const Formula& formula, const Rows& rows, const Rows& points,
+                       const Matrix<S>& c);
 
-// K (q, m) itself, for those who ask for it; row-major into out.
+// K (q, m) itself, row-major, for those who ask for it.
 template <class S>
-void kernel_matrix(const Context& context, const KernelTiles<S>& transposed, S* out);
+void kernel_matrix(const Context& context, const Formula& formula, const Rows& rows, const Rows& points,
+                   S* out);
 
 }  // namespace grls

@@ -113,8 +113,16 @@ GRLS_INLINE float exp1(float x) {
       x[i] += diff * diff;                                                                          \
     }                                                                                               \
   }                                                                                                 \
-  GRLS_CLONES void add_scaled(S* x, const S* y, Index n, S a) {                                     \
-    for (Index i = 0; i < n; ++i) x[i] += a * y[i];                                                 \
+  GRLS_CLONES S squared_distance_of(const S* a, const S* b, Index n) {                              \
+    constexpr Index lanes = 16; /* independent sums, one per place of a wide vector */              \
+    S sums[lanes] = {};                                                                             \
+    Index i = 0;                                                                                    \
+    for (; i + lanes <= n; i += lanes)                                                              \
+      for (Index q = 0; q < lanes; ++q) sums[q] += (a[i + q] - b[i + q]) * (a[i + q] - b[i + q]);   \
+    for (; i < n; ++i) sums[0] += (a[i] - b[i]) * (a[i] - b[i]);                                    \
+    for (Index half = lanes / 2; half > 0; half /= 2)                                               \
+      for (Index q = 0; q < half; ++q) sums[q] += sums[q + half];                                   \
+    return sums[0];                                                                                 \
   }                                                                                                 \
   GRLS_CLONES bool squared_distance(S* x, const S* a_norms, Index n, S b_norm) {                    \
     int lost = 0;                                                                                   \

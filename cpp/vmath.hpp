@@ -18,7 +18,7 @@ namespace grls::vmath {
   void add(S* x, const S* y, Index n);       /* x = x + y */                                                  \
   void multiply(S* x, const S* y, Index n);  /* x = x y */                                                    \
   void add_squared_difference(S* x, const S* y, Index n, S z); /* x = x + (y - z)² */                         \
-  void add_scaled(S* x, const S* y, Index n, S a);             /* x = x + a y */                              \
+  S squared_distance_of(const S* a, const S* b, Index n);      /* Σ (a - b)² */                               \
   /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \
    */                                                                                                         \
   bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);

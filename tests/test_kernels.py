@@ -213,7 +213,7 @@ def test_names_inside_a_choice_of_columns_are_those_of_the_chosen():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     kernel = (Gaussian(0.8).on("b") + Linear()).on(["d", "b", "a"])
     np.testing.assert_allclose(kernel(frame), FORMULAS["columns of columns"][1](X, X), rtol=1e-12)
-    with pytest.raises(ValueError, match="'c'.*no such column"):
+    with pytest.raises(ValueError, match="no column 'c'"):
         Gaussian(0.8).on("c").on(["d", "b"])(frame)
 
 
@@ -229,11 +229,10 @@ def test_a_resolved_kernel_no_longer_needs_the_names():
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_repr_is_the_formula_itself(name):
+def test_repr_read_back_is_the_same_kernel(name):
     kernel, _ = FORMULAS[name]
     again = eval(repr(kernel), vars(grls.kernels))
     X = points(9, DIRECT)
-    assert repr(again) == repr(kernel)
     np.testing.assert_allclose(again(X), kernel(X), rtol=1e-14)
 
 
@@ -245,6 +244,7 @@ def test_repr_puts_parentheses_where_they_are_needed():
     assert repr((2.0 * b) ** 2) == "(2.0 * Linear()) ** 2"
     assert repr((a * b).exp()) == "(Gaussian(sigma=1.0) * Linear()).exp()"
     assert repr((a + b).on([0, 1])) == "(Gaussian(sigma=1.0) + Linear()).on([0, 1])"
+    assert repr(2.0 * (a + b) + b) == "2.0 * (Gaussian(sigma=1.0) + Linear()) + Linear()"
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -320,7 +320,6 @@ def test_median_width_counts_a_negative_zero_as_zero():
 def test_median_width_does_not_depend_on_how_a_sparse_row_is_stored():
     X = np.array([[0.0, 1.0, 3.0], [2.0, 0.0, 1.0], [5.0, 5.0, 0.0], [1.0, 2.0, 2.0]])
     csr = sparse.csr_matrix(np.vstack([X, X]))
-    explicit_zeros = csr.copy()
     explicit_zeros = sparse.csr_matrix(
         (np.vstack([X, X]).ravel(), np.tile(np.arange(3), 8), np.arange(0, 25, 3)), shape=(8, 3)
     )
@@ -367,7 +366,7 @@ def test_median_width_of_equal_rows_is_one(form):
         (Gaussian([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
         (Gaussian([1.0, 2.0, -3.0]), ValueError, "Gaussian.sigma must be greater than 0"),
         (Gaussian([1.0, 2.0, 3.0]).on([0, 1]), ValueError, "3 widths, but the kernel reads 2 columns"),
-        (Gaussian(1.0).on(3), ValueError, r"on\(3\): the data have only 3 columns"),
+        (Gaussian(1.0).on(3), ValueError, "no column 3, the data have 3"),
         (Gaussian(1.0).on(-4), ValueError, "at least -3"),
         (Gaussian(1.0).on([]), ValueError, "at least one column"),
         (Gaussian(1.0).on([0, 0]), ValueError, "names a column twice"),

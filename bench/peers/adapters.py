@@ -6,6 +6,8 @@ without features, its time with that of grls with them.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,7 +101,7 @@ def fit_libkriging(problem: Problem) -> Predictor:
 
 
 def fit_numpy(problem: Problem) -> Predictor:
-    """The null model: the equations in NumPy, as one would write them down first."""
+    """Solve the equations in NumPy as one would write them down first: the null model."""
 
     def kernel(X: Array, Z: Array) -> Array:
         squared = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2 * X @ Z.T
@@ -124,6 +126,13 @@ PEERS = (
     Peer("libKriging", fit_libkriging, True, frozenset({"spatial"}), 4000),
     Peer("NumPy", fit_numpy, True, max_m=5000),
 )
+
+
+def load() -> None:
+    """Import what the peers stand on: a limit on threads only reaches libraries that are there."""
+    for package in ("grls", "scipy.interpolate", "sklearn.gaussian_process", "pylibkriging"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(package)
 
 
 def usable(peers: tuple[Peer, ...], problem: Problem) -> tuple[list[Peer], dict[str, str]]:

@@ -1,6 +1,6 @@
 """The limit: the arithmetic that a float64 fit and a prediction cannot do without, and nothing else.
 
-Counted for a fit, in seconds of `perf_counter`, all on SciPy's BLAS and LAPACK (the library grls itself calls):
+Counted for a fit, all on SciPy's BLAS and LAPACK (the library that grls itself calls):
 
 ========  ==================================================================================================
 syrk      ``dsyrk`` of X (m, d) into the lower triangle of a new m×m buffer: the page faults are counted here
@@ -8,12 +8,12 @@ exp       ``numpy.exp`` in place on that triangle, in bands of columns shared ou
 potrf     ``dpotrf`` in place, without clearing the other triangle
 ========  ==================================================================================================
 
-Not counted, though done, so that the factor is that of the problem and its answers can be compared: turning inner
-products into the exponents, adding alpha to the diagonal, and all solves. In the spatial scene (d=3) syrk is not
-counted either: three products are no matrix product, and the best way to the distances is another.
+Not counted, though done, so that the factor is that of the problem and its answers can be compared: turning
+inner products into exponents, adding alpha to the diagonal, and all solves. In the spatial scene (d=3) syrk
+is not counted either: three products are no matrix product, and there are better ways to the distances.
 
-Counted for a prediction: ``dgemm`` of all new rows against X in blocks of rows, and exp on as many numbers, both into
-a buffer that is there before. Neither the exponents nor the product with the coefficients is counted.
+Counted for a prediction: ``dgemm`` of all new rows against X in blocks of rows, and exp on as many numbers,
+both into a buffer that is there before. Neither the exponents nor the product with the coefficients counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Peak memory of one fit, above the data, in a process of its own.
 
-``python -m bench.peers.memory digits 2000 784 10 grls`` prints the bytes and the ratio to one m×m matrix of float64.
+``python -m bench.peers.memory digits 2000 784 10 grls`` prints the bytes, and their ratio to an m×m matrix.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from .adapters import PEERS
+from .adapters import PEERS, load
 from .problems import Problem, digits_like, spatial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def _peak() -> int:
 
 
 def _forget_peak() -> int:
-    """Set the peak back to what is in use now, where the system can do that; return the level to start from."""
+    """Set the peak back to what is in use now, where the system can; return the level to start from."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("name", choices=[p.name for p in PEERS])
     parser.add_argument("--threads", type=int, default=None)
     a = parser.parse_args()
+    load()
     with threadpool_limits(a.threads):
         size = measure(a.scene, a.m, a.d, a.n_features, a.name)
     print(json.dumps({"bytes": size, "matrices": size / (8 * a.m**2)}))

@@ -76,7 +76,8 @@ def ratio(value: float | None) -> str:
 def _cost(row: Row) -> str:
     if row.bytes is not None:
         return f"{row.bytes / 2**20:.0f} MiB"
-    assert row.median is not None and row.quartiles is not None
+    if row.median is None or row.quartiles is None:
+        return ""
     return f"{seconds(row.median)} ({seconds(row.quartiles[0])} … {seconds(row.quartiles[1])})"
 
 
@@ -157,9 +158,9 @@ def markdown(rows: list[Row], growth: Growth, machine: dict[str, Any], threads: 
     """Return the tables that the documentation includes."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured on {machine['processor']}, {machine['cores']} cores, {threads} threads for everybody, Python "
-        f"{machine['python']}, {packages}; commit {machine['commit']}. Medians of interleaved repetitions; ratios are "
-        "medians of the ratios within each round.",
+        f"Measured on {machine['processor']}, {machine['cores']} cores, {threads} threads for everybody, "
+        f"Python {machine['python']}, {packages}; commit {machine['commit']}. Medians of interleaved "
+        "repetitions; ratios are medians of the ratios within each round.",
         "",
     ]
     units = {"predict": "÷ (GEMM + exp)", "one row": "÷ (GEMV + exp)", "memory": "÷ 8m² bytes"}

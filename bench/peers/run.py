@@ -37,7 +37,8 @@ class Settings:
     calls: int
     threads: int
     pause: float
-    output: Path
+    quick: bool
+    output: Path | None
 
     def problem(self, scene: str, m: int) -> Problem:
         if scene == "spatial":
@@ -66,7 +67,9 @@ def parse(arguments: Sequence[str] | None) -> Settings:
     parser.add_argument(
         "--quick", action="store_true", help="a run of seconds on tiny problems; times mean nothing"
     )
-    parser.add_argument("--output", type=Path, default=RESULTS, help="directory of the results")
+    parser.add_argument(
+        "--output", type=Path, help="directory of the results; default: bench/results, or none for --quick"
+    )
     a = parser.parse_args(arguments)
     sizes = {scene: tuple(sorted(a.sizes or DEFAULT_SIZES[scene])) for scene in a.scenes}
     if a.quick:
@@ -83,7 +86,8 @@ def parse(arguments: Sequence[str] | None) -> Settings:
         calls=10 if a.quick else 300,
         threads=a.threads or grls.get_num_threads(),
         pause=0.0 if a.quick else PAUSE,
-        output=a.output,
+        quick=a.quick,
+        output=a.output or (None if a.quick else RESULTS),
     )
 
 
@@ -95,7 +99,10 @@ def difference(predictions: Array, reference: Array) -> float:
 def compare(
     problem: Problem, peers: list[Peer], limit: Limit
 ) -> tuple[dict[str, tuple[float, float]], dict[str, Predictor]]:
-    """Fit everybody once, untimed. Return (difference from the limit's answers, test error), and the models."""
+    """Fit everybody once, untimed.
+
+    Returns (difference from the limit's answers, test error) by name, and the models to predict with.
+    """
     references = {
         with_features: model(problem.X_new)
         for with_features, model in limit.answers(limit.factorise()[0]).items()
@@ -109,7 +116,8 @@ def compare(
         print(f"    {peer.name:26s} differs by {apart:8.1e}   test error {answers[peer.name][1]:.4f}")
         if not apart <= peer.tolerance:
             raise Disagreement(
-                f"{peer.name} on {problem.scene}, m={problem.m}: answers differ by {apart:.2e}, more than {peer.tolerance:g}"
+                f"{peer.name} on {problem.scene}, m={problem.m}: answers differ by {apart:.2e}, "
+                f"more than {peer.tolerance:g}"
             )
         if peer.predict_timed:
             models[peer.name] = model
@@ -154,10 +162,9 @@ def time_predictions(
 
 def time_one_row(problem: Problem, ours: Predictor, settings: Settings) -> list[report.Row]:
     """Latency of a single row: the arithmetic alone, the call into C++ alone, and the estimator's method."""
-    from scipy.linalg import blas
-
     import grls
     from grls import _core
+    from scipy.linalg import blas
 
     model = ours.__self__  # the fitted estimator
     x = problem.X_new[:1]
@@ -210,7 +217,7 @@ def run_problem(problem: Problem, peers: list[Peer], settings: Settings) -> list
         rows += time_one_row(problem, models[OURS], settings)
     finally:
         limit.close()
-    rows += measure_memory(problem, taking, settings)
+    rows += measure_memory(problem, taking[:1] if settings.quick else taking, settings)
     report.show(rows)
     return rows
 
@@ -244,6 +251,7 @@ def growth_of(rows: list[report.Row]) -> dict[str, dict[str, float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    adapters.load()
     settings = parse(arguments)
     with threadpool_limits(settings.threads):
         try:
@@ -252,5 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"\nNothing was written: {error}")
             return 1
         machine = facts(ROOT)
-    report.write(settings.output, rows, growth_of(rows), machine, settings.threads)
+    exponents = growth_of(rows)
+    report.show_growth(exponents)
+    if settings.output is not None:
+        report.write(settings.output, rows, exponents, machine, settings.threads)
     return 0

@@ -48,24 +48,6 @@ Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<St
   return Formula(std::move(column_groups), std::move(formula));
 }
 
-template <class S>
-py::array kernel_matrix_of(const Formula& formula, const Rows& a, const Rows& b, int threads) {
-  py::array_t<S> out({row_count(a), row_count(b)});
-  S* const to = out.mutable_data();
-  Context context = make_context(threads);
-  const py::gil_scoped_release unlocked;
-  kernel_matrix(context, KernelTiles<S>(formula, b, a), to);
-  return out;
-}
-
-template <class S>
-Matrix<double> kernel_times_of(const Formula& formula, const Rows& a, const Rows& b, const Matrix<double>& c,
-                               int threads) {
-  Context context = make_context(threads);
-  const py::gil_scoped_release unlocked;
-  return kernel_times<S>(context, KernelTiles<S>(formula, a, b), c.cast<S>()).template cast<double>();
-}
-
 }  // namespace
 
 void register_kernels(py::module_& m) {
@@ -74,7 +56,14 @@ void register_kernels(py::module_& m) {
       "kernel_matrix",
       [](const Formula& formula, const py::object& a, const py::object& b, int threads) {
         const RowsArgument a_rows(a), b_rows(b);
-        return kernel_matrix_of<double>(formula, a_rows.view(), b_rows.view(), threads);
+        py::array_t<double> out({row_count(a_rows.view()), row_count(b_rows.view())});
+        double* const to = out.mutable_data();
+        {
+          Context context = make_context(threads);
+          const py::gil_scoped_release unlocked;
+          kernel_matrix(context, formula, a_rows.view(), b_rows.view(), to);
+        }
+        return out;
       },
       py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("threads") = 0);
   m.def(
@@ -82,7 +71,9 @@ void register_kernels(py::module_& m) {
       [](const Formula& formula, const py::object& a, const py::object& b, const Matrix<double>& c,
          int threads) {
         const RowsArgument a_rows(a), b_rows(b);
-        return kernel_times_of<double>(formula, a_rows.view(), b_rows.view(), c, threads);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        return kernel_times(context, formula, a_rows.view(), b_rows.view(), c);
       },
       py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
 }

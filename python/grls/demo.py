@@ -26,6 +26,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from ._validation import FloatArray
 from .features import PolynomialTrend
@@ -119,7 +120,7 @@ class _SupportVectors(ClassifierMixin, BaseEstimator):
 class _Answers(TransformerMixin, BaseEstimator):
     """Decision values of a simpler classifier as features, out of fold on the training rows.
 
-    On rows it was fitted to, a classifier is surer than it will be on new ones; free features would believe it.
+    A classifier is surer on rows it was fitted to than on new ones, and free features would believe it.
 
     Parameters
     ----------
@@ -208,15 +209,13 @@ def _error(model: Any, x: FloatArray) -> float:
     return float(np.sqrt(np.mean((model.predict(x[:, None]) - truth(x)) ** 2)))
 
 
-def curve(seed: int = 0, quick: bool = False) -> list[CurveFit]:
+def curve(seed: int = 0) -> list[CurveFit]:
     """Fit abs(5 - x) as the paper's figure 1 does: three widths, γ by cross-validation for each.
 
     Parameters
     ----------
     seed : int, default=0
         Of the points and of the folds.
-    quick : bool, default=False
-        Fewer values of γ, and fewer folds.
 
     Returns
     -------
@@ -226,8 +225,8 @@ def curve(seed: int = 0, quick: bool = False) -> list[CurveFit]:
     x, y = noisy_points(seed)
     low, high = DOMAIN
     sigmas = dict(zip(WIDTHS, ([0.1], [0.25, 0.5, 1.0, 2.0, 4.0], [10.0]), strict=True))
-    gammas = np.logspace(-7, 1, 9 if quick else 17)
-    cv = KFold(5 if quick else 10, shuffle=True, random_state=seed)
+    gammas = np.logspace(-10, 0, 11)
+    cv = KFold(5, shuffle=True, random_state=seed)
     inside = np.linspace(low, high, 501)
     outside = np.concatenate([np.linspace(low - MARGIN, low, 51), np.linspace(high, high + MARGIN, 51)])
     free = GRLSRegressor(Gaussian(1.0), features="quadratic")
@@ -254,6 +253,35 @@ def curve(seed: int = 0, quick: bool = False) -> list[CurveFit]:
             )
         )
     return fits
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _medians(draws: Sequence[Sequence[CurveFit]]) -> list[tuple[float, float]]:
+    """Return the median errors inside and outside of each row of the table, over the draws."""
+    errors = np.median([[(fit.inside, fit.outside) for fit in fits] for fits in draws], axis=0)
+    return [(float(inside), float(outside)) for inside, outside in errors]
+
+
+def _curve_verdicts(draws: Sequence[Sequence[CurveFit]]) -> list[str]:
+    """Say how much depends on the width, and which method is better outside the data."""
+    lines = []
+    medians = list(zip(draws[0], _medians(draws), strict=True))
+    for method in (GRLS, RIDGE):
+        mine = [errors for fit, errors in medians if fit.method == method]
+        inside, outside = (f"{min(e):.2f} to {max(e):.2f}" for e in zip(*mine, strict=True))
+        lines.append(f"{method:<12} over the three widths: error inside {inside}, outside {outside}")
+    for width in WIDTHS:
+        pairs = [
+            [f.outside for f in fits if f.width == width and f.method in (GRLS, RIDGE)] for fits in draws
+        ]
+        wins = sum(free < plain for free, plain in pairs)
+        lines.append(
+            f"sigma {width}: G-RLS is the better one outside in {wins} of {_count(len(pairs), 'draw')}"
+        )
+    return lines
 
 
 # The digits.
@@ -324,7 +352,7 @@ def _digit_trials(X: Any, y: Any, n_labels: int, seed: int, n_folds: int) -> dic
     cv = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     trials = {}
     for key, model in _digit_models().items():
-        search = _search(model, [median / 2, median], np.logspace(-6, -2, 5), cv, "accuracy")
+        search = _search(model, [median / 2, median], np.logspace(-8, -2, 4), cv, "accuracy")
         search.fit(X_train, y_train)
         trials[key] = _Trial(
             key[1], float(search.best_score_), float(search.score(X_test, y_test)), float(search.refit_time_)
@@ -339,8 +367,8 @@ def digits(
 ) -> tuple[list[DigitsScore], Counter[str]]:
     """Read handwritten digits with few and with many labels.
 
-    Width and γ come from the same grid for every method, by cross-validation on the training labels; so do the
-    features of the last row.
+    Width and γ come from the same grid for every method, by cross-validation on the training labels; the last
+    method lets it choose the features, too.
 
     Parameters
     ----------
@@ -360,10 +388,10 @@ def digits(
     """
     X, y = load_digits(return_X_y=True)
     X = X / 16
-    sizes, n_splits = ((50, 200), 3) if quick else ((50, 100, 400, 1000), 5)
+    splits_of = {50: 2, 200: 2} if quick else {50: 6, 100: 6, 400: 3, 1000: 3}
     scores: list[DigitsScore] = []
     chosen: Counter[str] = Counter()
-    for n_labels in sizes:
+    for n_labels, n_splits in splits_of.items():
         start = time.perf_counter()
         splits = [_digit_trials(X, y, n_labels, seed + i, 3) for i in range(n_splits)]
         progress(f"  {n_labels:>4} labels, {n_splits} random splits: {time.perf_counter() - start:.1f} s")
@@ -374,18 +402,6 @@ def digits(
             scores.append(DigitsScore(n_labels, method, features, accuracy, seconds))
         chosen.update(split[GRLS, CHOSEN].features for split in splits)
     return scores, chosen
-
-
-def _verdicts(scores: Sequence[DigitsScore]) -> list[str]:
-    """Say for each number of labels whether chosen features beat the constant alone, split by split."""
-    by_key = {(s.n_labels, s.features): s for s in scores if s.method == GRLS}
-    lines = []
-    for n_labels in dict.fromkeys(s.n_labels for s in scores):
-        gains = 100 * np.subtract(by_key[n_labels, CHOSEN].accuracy, by_key[n_labels, CONSTANT].accuracy)
-        mean, error = gains.mean(), gains.std(ddof=1) / np.sqrt(len(gains))
-        word = "no clear difference" if abs(mean) <= 2 * error else "they help" if mean > 0 else "they harm"
-        lines.append(f"  {n_labels:>4} labels: {mean:+5.2f} +- {error:.2f} points: {word}")
-    return lines
 
 
 # Tables.
@@ -405,13 +421,20 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], n_left: int) ->
     return "\n".join(line.rstrip() for line in lines)
 
 
-def curve_table(fits: Sequence[CurveFit]) -> str:
-    """Return the table of the curves."""
+def curve_table(draws: Sequence[Sequence[CurveFit]]) -> str:
+    """Return the table of the curves: the first draw, and medians over all of them."""
+    header = ["width", "method", "sigma", "regularization", "inside", "outside"]
     rows = [
-        [f.width, f.method, f"{f.sigma:g}", f"{f.regularization:.1e}", f"{f.inside:.3f}", f"{f.outside:.3f}"]
-        for f in fits
+        [f.width, f.method, f"{f.sigma:g}", f"{f.regularization:.0e}", f"{f.inside:.3f}", f"{f.outside:.3f}"]
+        for f in draws[0]
     ]
-    return _table(["width", "method", "sigma", "regularization", "error inside", "error outside"], rows, 2)
+    if len(draws) > 1:
+        header += ["inside, median", "outside, median"]
+        rows = [
+            [*row, *(f"{error:.3f}" for error in errors)]
+            for row, errors in zip(rows, _medians(draws), strict=True)
+        ]
+    return _table(header, rows, 2)
 
 
 def digits_table(scores: Sequence[DigitsScore]) -> str:
@@ -427,6 +450,38 @@ def digits_table(scores: Sequence[DigitsScore]) -> str:
         for s in scores
     ]
     return _table(["method", "features", "labels", "accuracy, %", "fit, ms"], rows, 2)
+
+
+def _gains(scores: Sequence[DigitsScore], n_labels: int, features: str) -> tuple[float, float]:
+    """Return the points that features add to the constant alone, paired by split, and the standard error."""
+    mine = {s.features: s.accuracy for s in scores if s.n_labels == n_labels and s.method == GRLS}
+    gains = 100 * np.subtract(mine[features], mine[CONSTANT])
+    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+def gains_table(scores: Sequence[DigitsScore]) -> str:
+    """Return the table of what features add to the accuracy of the constant alone."""
+    sets = (COMPONENTS, ANSWERS, CHOSEN)
+    rows = []
+    for n_labels in dict.fromkeys(s.n_labels for s in scores):
+        gains = [_gains(scores, n_labels, features) for features in sets]
+        rows.append([str(n_labels), *(f"{mean:+.2f} +- {error:.2f}" for mean, error in gains)])
+    return _table(["labels", *sets], rows, 0)
+
+
+def _digits_verdict(scores: Sequence[DigitsScore]) -> str:
+    """Say in a sentence whether features that cross-validation chose are worth having here."""
+    sizes = list(dict.fromkeys(s.n_labels for s in scores))
+    if min(len(s.accuracy) for s in scores) < 3:
+        return "Two splits are too few to say whether the features help: run without --quick."
+    gains = {n: _gains(scores, n, CHOSEN) for n in sizes}
+    helped = [str(n) for n, (mean, error) in gains.items() if mean > 2 * error]
+    harmed = [str(n) for n, (mean, error) in gains.items() if mean < -2 * error]
+    if not helped and not harmed:
+        return "Chosen features make no clear difference here: this kernel needs no help with these digits."
+    parts = [f"help with {' and '.join(helped)} labels"] if helped else []
+    parts += [f"harm with {' and '.join(harmed)} labels"] if harmed else []
+    return f"Chosen features {', '.join(parts)}; elsewhere there is no clear difference."
 
 
 # The picture. Okabe and Ito's colours, which readers with any colour vision can tell apart.
@@ -480,9 +535,9 @@ def _draw_curves(axes: Axes, fits: Sequence[CurveFit], method: str, grid: FloatA
 def _draw_parts(axes: Axes, fit: CurveFit, grid: FloatArray) -> None:
     known, learnt = fit.model.decompose(grid[:, None])
     axes.axhline(0, color="#BBBBBB", lw=0.8, zorder=0)
-    axes.plot(grid, known, color=PURPLE, lw=2, ls="-.", label="features: what is known")
-    axes.plot(grid, learnt, color=ORANGE, lw=2, ls="--", label="kernel: what was learnt")
-    axes.plot(grid, known + learnt, color=BLUE, lw=2.4, label="their sum: the prediction")
+    axes.plot(grid, known, color=PURPLE, lw=2, ls="-.", label="features, free")
+    axes.plot(grid, learnt, color=ORANGE, lw=2, ls="--", label="kernel, penalised")
+    axes.plot(grid, known + learnt, color=BLUE, lw=2.4, label="sum: the prediction")
 
 
 def _draw_digits(axes: Axes, scores: Sequence[DigitsScore]) -> None:
@@ -496,21 +551,25 @@ def _draw_digits(axes: Axes, scores: Sequence[DigitsScore]) -> None:
     for shift, ((method, features), (colour, marker, dashes, label)) in enumerate(looks.items(), start=-2):
         mine = [s for s in scores if (s.method, s.features) == (method, features)]
         axes.errorbar(
-            [s.n_labels * 1.035**shift for s in mine],  # side by side, so that the bars can be told apart
-            [100 * s.mean for s in mine],
-            yerr=[100 * s.spread for s in mine],
+            [s.n_labels * 1.045**shift for s in mine],  # side by side, so that the bars can be told apart
+            [s.mean for s in mine],
+            yerr=[s.spread for s in mine],
             color=colour,
             marker=marker,
             ms=5.5,
             ls=dashes,
-            lw=1.6,
+            lw=1.4,
             elinewidth=1,
             label=label,
         )
     sizes = sorted({s.n_labels for s in scores})
     axes.set_xscale("log")
-    axes.set_xticks(sizes, [str(n) for n in sizes], minor=False)
-    axes.set_xticks([], minor=True)
+    axes.set_xticks(sizes, [str(n) for n in sizes])
+    axes.set_yscale("logit")  # from 98 to 99 % is as far as from 50 to 67 %: the errors halve
+    lowest = min(s.mean - s.spread for s in scores)
+    ticks = [tick for tick in (50, 60, 70, 80, 85, 90, 95, 98, 99, 99.5) if tick >= 100 * lowest - 5]
+    axes.set_yticks([tick / 100 for tick in ticks], [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
     axes.grid(axis="y", color="#DDDDDD", lw=0.7)
 
 
@@ -535,15 +594,16 @@ def draw(figure: Figure, seed: int, fits: Sequence[CurveFit], scores: Sequence[D
         (with_features, GRLS, "a", "G-RLS with free features 1, x, x²"),
         (plain, RIDGE, "b", "Kernel ridge, no features"),
     ):
-        _draw_points(axes, x, y, grid)
         _draw_curves(axes, fits, method, grid)
-        _dress(axes, letter, title, "x", "y")
-        axes.set_ylim(-1.2, 8.2)
+        _draw_points(axes, x, y, grid)
+        _dress(axes, letter, title, "x (shaded: outside the data)", "y")
+        axes.set_ylim(-1.2, 9.2)
         axes.legend(fontsize=_SMALL, frameon=False, loc="upper center", ncols=2)
     _draw_parts(parts, next(f for f in fits if f.method == GRLS and f.width == "by CV"), grid)
-    _dress(parts, "c", "G-RLS taken apart (σ by CV)", "x", "y")
-    parts.set_xlim(grid[0], grid[-1])
-    parts.legend(fontsize=_SMALL, frameon=False)
+    _draw_points(parts, x, y, grid)
+    _dress(parts, "c", "G-RLS taken apart (σ by CV)", "x (shaded: outside the data)", "y")
+    parts.margins(y=0.2)
+    parts.legend(fontsize=_SMALL, frameon=False, loc="upper center", ncols=2)
     _draw_digits(accuracy, scores)
     _dress(accuracy, "d", "Handwritten digits", "training labels", "test accuracy, %")
     accuracy.legend(fontsize=_SMALL, frameon=False, loc="lower right")
@@ -570,18 +630,22 @@ def _say(line: str = "") -> None:
 
 
 def _show_curve(seed: int, quick: bool) -> list[CurveFit]:
+    n_draws = 1 if quick else 5
     _say("1. A curve (figure 1 of the G-RLS paper): 60 noisy points of y = |5 - x|, Gaussian kernel")
-    _say("   fitting three kernel widths, regularization by cross-validation for each ...")
-    fits = curve(seed, quick)
+    _say("   G-RLS has the free features 1, x, x^2 and lets the kernel learn the rest; kernel ridge has none")
+    _say(f"   fitting {_count(n_draws, 'random draw')}, regularization by cross-validation ...")
+    draws = [curve(seed + i) for i in range(n_draws)]
     _say()
-    _say(curve_table(fits))
+    _say(curve_table(draws))
     _say()
+    _say("   Root mean square errors against the true function, inside [0, 10] and just outside, in [-1, 0]")
     _say(
-        "   G-RLS: the features 1, x, x^2 are free, the kernel learns the rest. Errors are root mean squares"
+        "   and [10, 11]" + (f"; of the first draw, and medians of {n_draws} draws." if n_draws > 1 else ".")
     )
-    _say("   against the true function, inside [0, 10] and just outside, in [-1, 0] and [10, 11].")
+    for line in _curve_verdicts(draws):
+        _say(f"   - {line}")
     _say()
-    return fits
+    return draws[0]
 
 
 def _show_digits(seed: int, quick: bool) -> list[DigitsScore]:
@@ -592,15 +656,15 @@ def _show_digits(seed: int, quick: bool) -> list[DigitsScore]:
     _say(digits_table(scores))
     _say()
     _say(
-        "   Times are of one fit with the chosen parameters, making the features included; +- is the standard"
+        "   Mean and standard deviation over the splits. Times are of one fit with the chosen parameters, on"
     )
-    _say("   deviation over the splits. Cross-validation chose the features:")
-    _say("   " + ", ".join(f"{features} ({times} times)" for features, times in chosen.most_common()) + ".")
-    _say(
-        "   Features chosen by cross-validation against the constant alone, mean gain and its standard error:"
-    )
-    for line in _verdicts(scores):
-        _say(line)
+    _say("   one thread, making the features included. Cross-validation chose these features:")
+    _say("   " + "; ".join(f"{features}: {_count(n, 'time')}" for features, n in chosen.most_common()) + ".")
+    _say("   Points of accuracy that features add to G-RLS with the constant alone, and standard errors:")
+    _say()
+    _say(gains_table(scores))
+    _say()
+    _say(f"   {_digits_verdict(scores)}")
     _say()
     return scores
 
@@ -628,8 +692,9 @@ def run(output: Path | None = None, *, seed: int = 0, quick: bool = False) -> in
         _require_writable(path)
     else:
         _say("No picture without matplotlib: install it with  pip install 'grls[plot]'\n")
-    fits = _show_curve(seed, quick)
-    scores = _show_digits(seed, quick)
+    with threadpool_limits(1):  # at these sizes more threads cost time, much of it on a busy machine
+        fits = _show_curve(seed, quick)
+        scores = _show_digits(seed, quick)
     if figure is None:
         print("grls demo: no picture was drawn: pip install 'grls[plot]'", file=sys.stderr)
         return 0 if output is None else 1

@@ -279,14 +279,16 @@ def median_distance(X: Any, n_points: int = 1000) -> float:
     `n_points` are taken, evenly spread over the sorted ones: the result does not depend on their order.
     """
     if sparse.issparse(X):
-        rows = X.tocsr()
+        rows = X.tocsr(copy=True)
+        rows.eliminate_zeros()
+        rows.sum_duplicates()
         keys = {
             (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()): i
             for i, (a, b) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
         }
         distinct = np.array([keys[key] for key in sorted(keys)])
     else:
-        rows = np.ascontiguousarray(X)
+        rows = np.ascontiguousarray(X) + 0.0  # minus zero is zero
         if rows.shape[1] == 0:
             return 1.0
         as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
