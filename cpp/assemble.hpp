@@ -4,7 +4,7 @@
 #include "basis.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
-#include "triangle.hpp"
+#include "symmetric.hpp"
 
 namespace grls {
 
@@ -33,10 +33,6 @@ void set_border(const Matrix<double>& B, BlockTriangle<S>& A);
 // Adds `shift` to the first `count` diagonal elements.
 template <class S>
 void shift_diagonal(double shift, Index count, BlockTriangle<S>& A);
-
-// A X (n, r) with the leading (n, n) block of A, X (n, r).
-template <class S>
-Matrix<S> symmetric_times(const Context& context, const BlockTriangle<S>& A, Index n, const Matrix<S>& X);
 
 // The leading (n, n) block as a full symmetric matrix.
 template <class S>

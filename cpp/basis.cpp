@@ -17,6 +17,15 @@ Matrix<double> columns_of(const Matrix<double>& X, const IndexList& columns) {
   return out;
 }
 
+// No feature is left: M = I. Eigen's decompositions want at least one column.
+Basis trivial_basis(const Matrix<double>& T) {
+  Basis basis;
+  basis.n_features = T.cols();
+  basis.V.resize(T.rows(), 0);
+  basis.Z.resize(T.rows(), 0);
+  return basis;
+}
+
 }  // namespace
 
 Matrix<double> Basis::feature_coefficients(const Matrix<double>& r) const {
@@ -42,6 +51,7 @@ Matrix<double> Basis::restored(const Matrix<double>& X) const {
 }
 
 Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
+  if (T.size() == 0 || T.isZero(0)) return trivial_basis(T);
   const Index m = T.rows();
   Basis basis;
   basis.n_features = T.cols();
@@ -80,6 +90,7 @@ Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
 }
 
 Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
+  if (T.size() == 0 || T.isZero(0)) return trivial_basis(T);
   const Index m = T.rows();
   Basis basis;
   basis.n_features = T.cols();
@@ -103,10 +114,11 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   Matrix<double> ordered = basis.ordered(kept);
   basis.C = ordered.bottomRows(rank);  // B of MATH: the features at the pivots
   if (rank > 0) {
-    const Eigen::FullPivLU<Matrix<double>> lu(basis.C);
-    require(lu.rcond() > tolerance,
-            "the features at the pivot samples form a singular matrix (reciprocal condition number ",
-            lu.rcond(), "); use pivots='qr', or put samples with independent features first");
+    const Vector<double> pivot_sizes =
+        Eigen::FullPivLU<Matrix<double>>(basis.C).matrixLU().diagonal().cwiseAbs();
+    const double ratio = pivot_sizes.minCoeff() / pivot_sizes.maxCoeff();
+    require(ratio > tolerance, "the features at the pivot samples form a singular matrix (ratio of pivots ",
+            ratio, "); use pivots='qr', or put samples with independent features first");
     // φ' = T B⁻¹, eq. (12)
     ordered = basis.C.transpose().partialPivLu().solve(ordered.transpose()).transpose().eval();
   }

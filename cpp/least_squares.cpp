@@ -122,7 +122,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
       refined = solve_refined(context, A, B.topRows(n), kResidual);
     if (refined) {
       z = refined->X;
-      r = B.bottomRows(m - n) - symmetric_times(context, A, m, padded(z, m)).bottomRows(m - n);
+      r = B.bottomRows(m - n) - symmetric_times(context, A, 0, m, padded(z, m)).bottomRows(m - n);
       solution.precision = Precision::mixed;
       solution.iterations = refined->iterations;
       solution.seconds.factor = watch.lap();

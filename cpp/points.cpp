@@ -59,6 +59,7 @@ void ColumnGroup::check(Index d) const {
 }
 
 std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group) {
+  group.check(column_count(rows));
   // Sparse rows stay sparse, and inner products alone need no centre.
   if (!group.distances || std::holds_alternative<CsrRows>(rows)) return {};
   const IndexList columns = columns_read(group, column_count(rows));

@@ -23,7 +23,7 @@ Matrix<S> kernel_times(const Context& context, const Formula& formula, const Row
                        const Matrix<S>& c) {
   const Index q = row_count(rows), m = row_count(points), k = c.cols();
   require(c.rows() == m, "there are ", c.rows(), " kernel coefficients for ", m, " training points");
-  Matrix<S> out(q, k);
+  Matrix<S> out = Matrix<S>::Zero(q, k);
   struct Local {
     std::vector<S> tile;
     typename KernelTiles<S>::Scratch scratch;

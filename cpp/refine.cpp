@@ -12,19 +12,14 @@ namespace {
 constexpr int kMaxIterations = 15;
 
 void copy_rounded(const Context& context, const BlockTriangle<double>& from, BlockTriangle<float>& to) {
-  const Index n = to.order();
-  const auto tiles = to.tiles(n);
-  parallel_for(context, static_cast<Index>(tiles.size()),
-               workers_for(context, static_cast<double>(n) * static_cast<double>(n)),
-               [&](Index t, const Worker&) {
-                 const auto& tile = tiles[static_cast<std::size_t>(t)];
-                 for (Index q = 0; q < to.width(tile.j); ++q) {
-                   const Index column = to.start(tile.j) + q, first = std::max(column, tile.first);
-                   if (first >= tile.last) continue;
-                   const double* const source = from.column(first, column);
-                   std::copy(source, source + (tile.last - first), to.at(first, tile.j) + q * to.ld(tile.j));
-                 }
-               });
+  for_tiles(context, to, 0, to.order(), 2.0, [&](const auto& t, int) {
+    for (Index q = 0; q < t.columns; ++q) {
+      const Index column = t.column + q, first = std::max(column, t.first);
+      if (first >= t.last) continue;
+      const double* const source = from.column(first, column);
+      std::copy(source, source + (t.last - first), to.at(first, t.j) + q * to.ld(t.j));
+    }
+  });
 }
 
 }  // namespace
@@ -62,14 +57,14 @@ std::optional<Refined> solve_refined(const Context& context, const BlockTriangle
   };
 
   Matrix<double> X = precondition(B);
-  Matrix<double> R = B - symmetric_times(context, A, n, X);
+  Matrix<double> R = B - symmetric_times(context, A, 0, n, X);
   for (int iteration = 0; iteration < kMaxIterations;) {
     if (solved(R)) return Refined{X, iteration};
     Matrix<double> Z = precondition(R), P = Z;
     Eigen::ArrayXd rz = dot(R, Z);
     while (iteration < kMaxIterations) {
       ++iteration;
-      const Matrix<double> AP = symmetric_times(context, A, n, P);
+      const Matrix<double> AP = symmetric_times(context, A, 0, n, P);
       const Eigen::ArrayXd alpha = ratio(rz, dot(P, AP));
       if (!alpha.allFinite()) return std::nullopt;
       X += P * alpha.matrix().asDiagonal();
@@ -80,7 +75,7 @@ std::optional<Refined> solve_refined(const Context& context, const BlockTriangle
       P = Z + P * ratio(next, rz).matrix().asDiagonal();
       rz = next;
     }
-    R = B - symmetric_times(context, A, n, X);  // the residual itself, not its recurrence
+    R = B - symmetric_times(context, A, 0, n, X);  // the residual itself, not its recurrence
   }
   if (solved(R)) return Refined{X, kMaxIterations};
   return std::nullopt;

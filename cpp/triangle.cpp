@@ -81,13 +81,16 @@ double BlockTriangle<S>::bytes(Index order) {
 }
 
 template <class S>
-std::vector<typename BlockTriangle<S>::Tile> BlockTriangle<S>::tiles(Index limit) const {
+std::vector<typename BlockTriangle<S>::Tile> BlockTriangle<S>::tiles(Index from, Index to) const {
   std::vector<Tile> all;
-  for (Index j = 0; j < block_columns() && start(j) < limit; ++j)
-    for (Index g = band_of(start(j)); g < bands(); ++g) {
-      const Index first = first_row(j, g), last = std::min(last_row(g), limit);
-      if (first < last) all.push_back({j, first, last});
+  for (Index j = 0; j < block_columns() && start(j) < to; ++j) {
+    const Index column = std::max(start(j), from), columns = std::min(start(j) + width(j), to) - column;
+    if (columns <= 0) continue;
+    for (Index g = band_of(column); g < bands(); ++g) {
+      const Index first = std::max(column, first_row(j, g)), last = std::min(last_row(g), to);
+      if (first < last) all.push_back({j, column, columns, first, last});
     }
+  }
   return all;
 }
 

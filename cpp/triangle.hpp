@@ -60,11 +60,13 @@ class BlockTriangle {
   Index first_row(Index j, Index g) const { return std::max(start(j), g * band_rows_); }
   Index last_row(Index g) const { return std::min(order_, (g + 1) * band_rows_); }
 
+  // Rows [first, last) of columns [column, column + columns), all of block column j.
   struct Tile {
-    Index j, first, last;  // rows [first, last) of block column j
+    Index j, column, columns, first, last;
   };
-  // All the tiles that hold rows and columns below `limit`.
-  std::vector<Tile> tiles(Index limit) const;
+  // The tiles of the square block [from, to): together they hold its lower triangle.
+  std::vector<Tile> tiles(Index from, Index to) const;
+  S* at(const Tile& t) { return at(t.first, t.j) + (t.column - start(t.j)) * ld(t.j); }
 
   // The bytes of memory it takes.
   static double bytes(Index order);

@@ -85,9 +85,7 @@ def solve_exact(Phi, T, y, regularization, weights=None):
     """
     m, l = T.shape  # noqa: E741
     weights = np.ones(m) if weights is None else weights
-    system = np.block(
-        [[Phi + np.diag(regularization * weights.sum() / weights), T], [T.T, np.zeros((l, l))]]
-    )
+    system = np.block([[Phi + np.diag(regularization * weights.sum() / weights), T], [T.T, np.zeros((l, l))]])
     solution = np.linalg.solve(system, np.concatenate([y, np.zeros((l, *y.shape[1:]))]))
     return solution[:m], solution[m:]
 

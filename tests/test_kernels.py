@@ -87,7 +87,9 @@ def as_float32(X):
     return X.astype(np.float32)
 
 
-@pytest.mark.parametrize("form", [np.asarray, as_float32, sparse.csr_matrix, sparse.csr_array, np.asfortranarray])
+@pytest.mark.parametrize(
+    "form", [np.asarray, as_float32, sparse.csr_matrix, sparse.csr_array, np.asfortranarray]
+)
 @pytest.mark.parametrize("d", [DIRECT, 12, 13, WIDE])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_kernel_equals_its_numpy_form(name, d, form):
@@ -100,7 +102,9 @@ def test_kernel_equals_its_numpy_form(name, d, form):
 
 
 @pytest.mark.parametrize("d", [3, WIDE])
-@pytest.mark.parametrize(("kernel", "formula"), [(Gaussian, reference.gaussian), (Laplace, reference.laplace)])
+@pytest.mark.parametrize(
+    ("kernel", "formula"), [(Gaussian, reference.gaussian), (Laplace, reference.laplace)]
+)
 def test_one_width_per_column_divides_each_column_by_its_own(kernel, formula, d):
     X, Z = points(30, d, 3), points(20, d, 4)
     widths = np.linspace(0.5, 3.0, d)
@@ -193,9 +197,7 @@ def test_an_offset_is_harmless_where_distances_and_products_are_read_together(d)
     rng = np.random.default_rng(0)
     X = rng.integers(-256, 257, size=(40, d)) / 256 + 2.0**10
     kernel = Gaussian(2.0) * Linear()
-    np.testing.assert_allclose(
-        kernel(X), reference.gaussian(X, X, 2.0) * reference.linear(X, X), rtol=1e-11
-    )
+    np.testing.assert_allclose(kernel(X), reference.gaussian(X, X, 2.0) * reference.linear(X, X), rtol=1e-11)
 
 
 # Names of columns.
@@ -324,7 +326,9 @@ def test_median_width_does_not_depend_on_how_a_sparse_row_is_stored():
         (np.vstack([X, X]).ravel(), np.tile(np.arange(3), 8), np.arange(0, 25, 3)), shape=(8, 3)
     )
     explicit_zeros = sparse.vstack([csr[:4], explicit_zeros[4:]], format="csr")
-    reverse = sparse.csr_matrix((X[:, ::-1].ravel(), np.tile([2, 1, 0], 4), np.arange(0, 13, 3)), shape=(4, 3))
+    reverse = sparse.csr_matrix(
+        (X[:, ::-1].ravel(), np.tile([2, 1, 0], 4), np.arange(0, 13, 3)), shape=(4, 3)
+    )
     unsorted = sparse.csr_matrix(
         (
             np.concatenate([X.ravel(), reverse.data]),

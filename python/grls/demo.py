@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -209,13 +210,15 @@ def _error(model: Any, x: FloatArray) -> float:
     return float(np.sqrt(np.mean((model.predict(x[:, None]) - truth(x)) ** 2)))
 
 
-def curve(seed: int = 0) -> list[CurveFit]:
+def curve(seed: int = 0, quick: bool = False) -> list[CurveFit]:
     """Fit abs(5 - x) as the paper's figure 1 does: three widths, γ by cross-validation for each.
 
     Parameters
     ----------
     seed : int, default=0
         Of the points and of the folds.
+    quick : bool, default=False
+        Every second value of γ only.
 
     Returns
     -------
@@ -225,7 +228,7 @@ def curve(seed: int = 0) -> list[CurveFit]:
     x, y = noisy_points(seed)
     low, high = DOMAIN
     sigmas = dict(zip(WIDTHS, ([0.1], [0.25, 0.5, 1.0, 2.0, 4.0], [10.0]), strict=True))
-    gammas = np.logspace(-10, 0, 11)
+    gammas = np.logspace(-10, 0, 6 if quick else 11)
     cv = KFold(5, shuffle=True, random_state=seed)
     inside = np.linspace(low, high, 501)
     outside = np.concatenate([np.linspace(low - MARGIN, low, 51), np.linspace(high, high + MARGIN, 51)])
@@ -388,7 +391,7 @@ def digits(
     """
     X, y = load_digits(return_X_y=True)
     X = X / 16
-    splits_of = {50: 2, 200: 2} if quick else {50: 6, 100: 6, 400: 3, 1000: 3}
+    splits_of = {50: 2, 200: 2} if quick else {50: 5, 100: 5, 400: 3, 1000: 3}
     scores: list[DigitsScore] = []
     chosen: Counter[str] = Counter()
     for n_labels, n_splits in splits_of.items():
@@ -534,7 +537,7 @@ def _draw_curves(axes: Axes, fits: Sequence[CurveFit], method: str, grid: FloatA
 
 def _draw_parts(axes: Axes, fit: CurveFit, grid: FloatArray) -> None:
     known, learnt = fit.model.decompose(grid[:, None])
-    axes.axhline(0, color="#BBBBBB", lw=0.8, zorder=0)
+    axes.axhline(0, color="#BBBBBB", lw=0.8, zorder=0.5)
     axes.plot(grid, known, color=PURPLE, lw=2, ls="-.", label="features, free")
     axes.plot(grid, learnt, color=ORANGE, lw=2, ls="--", label="kernel, penalised")
     axes.plot(grid, known + learnt, color=BLUE, lw=2.4, label="sum: the prediction")
@@ -566,8 +569,10 @@ def _draw_digits(axes: Axes, scores: Sequence[DigitsScore]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(sizes, [str(n) for n in sizes])
     axes.set_yscale("logit")  # from 98 to 99 % is as far as from 50 to 67 %: the errors halve
-    lowest = min(s.mean - s.spread for s in scores)
-    ticks = [tick for tick in (50, 60, 70, 80, 85, 90, 95, 98, 99, 99.5) if tick >= 100 * lowest - 5]
+    ends = [100 * (s.mean + side * s.spread) for s in scores for side in (-1, 1)]
+    marks = np.array([1, 20, 50, 60, 70, 80, 85, 90, 95, 98, 99, 99.5, 99.9])
+    first, last = np.searchsorted(marks, [min(ends), max(ends)])
+    ticks = marks[max(first - 1, 0) : last + 1]
     axes.set_yticks([tick / 100 for tick in ticks], [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.grid(axis="y", color="#DDDDDD", lw=0.7)
@@ -606,7 +611,7 @@ def draw(figure: Figure, seed: int, fits: Sequence[CurveFit], scores: Sequence[D
     parts.legend(fontsize=_SMALL, frameon=False, loc="upper center", ncols=2)
     _draw_digits(accuracy, scores)
     _dress(accuracy, "d", "Handwritten digits", "training labels", "test accuracy, %")
-    accuracy.legend(fontsize=_SMALL, frameon=False, loc="lower right")
+    accuracy.legend(fontsize=_SMALL, frameon=False, loc="upper left")
 
 
 # The whole.
@@ -616,13 +621,14 @@ def _require_writable(output: Path) -> None:
     """Raise OutputError unless a picture can be written to `output`; leaves no trace."""
     if output.suffix.lower() not in _FORMATS:
         raise OutputError(f"{output}: the name must end in {', '.join(_FORMATS)}")
-    existed = output.exists()
     try:
-        output.open("ab").close()
+        target = output.resolve()  # so that a link to a file that is not there yet survives
+        existed = target.exists()
+        target.open("ab").close()
         if not existed:
-            output.unlink()
+            target.unlink()
     except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from error
+        raise OutputError(f"cannot write {output}: {error.strerror or error}") from error
 
 
 def _say(line: str = "") -> None:
@@ -634,7 +640,7 @@ def _show_curve(seed: int, quick: bool) -> list[CurveFit]:
     _say("1. A curve (figure 1 of the G-RLS paper): 60 noisy points of y = |5 - x|, Gaussian kernel")
     _say("   G-RLS has the free features 1, x, x^2 and lets the kernel learn the rest; kernel ridge has none")
     _say(f"   fitting {_count(n_draws, 'random draw')}, regularization by cross-validation ...")
-    draws = [curve(seed + i) for i in range(n_draws)]
+    draws = [curve(seed + i, quick) for i in range(n_draws)]
     _say()
     _say(curve_table(draws))
     _say()
@@ -692,7 +698,8 @@ def run(output: Path | None = None, *, seed: int = 0, quick: bool = False) -> in
         _require_writable(path)
     else:
         _say("No picture without matplotlib: install it with  pip install 'grls[plot]'\n")
-    with threadpool_limits(1):  # at these sizes more threads cost time, much of it on a busy machine
+    # At these sizes more threads cost time, much of it on a busy machine; checks of known data cost some too.
+    with threadpool_limits(1), config_context(assume_finite=True, skip_parameter_validation=True):
         fits = _show_curve(seed, quick)
         scores = _show_digits(seed, quick)
     if figure is None:
@@ -703,6 +710,6 @@ def run(output: Path | None = None, *, seed: int = 0, quick: bool = False) -> in
     try:
         figure.savefig(path)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
     _say(f"   written to {path}")
     return 0

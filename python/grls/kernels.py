@@ -27,6 +27,7 @@ kernel          value                                       reads
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -272,38 +273,35 @@ class Sigmoid(Kernel):
 # Kernels of the distance.
 
 
+def _distinct_rows(X: Any) -> list[int]:
+    """Return one position of each distinct row, in an order that depends on the rows alone, not on theirs."""
+    if sparse.issparse(X):
+        X = X.tocsr(copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        bounds = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        rows = ((X.indices[a:b], X.data[a:b]) for a, b in bounds)
+    else:
+        rows = ((nonzero := np.flatnonzero(row), row[nonzero]) for row in X)
+    position = {
+        blake2b(columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()).digest(): i
+        for i, (columns, values) in enumerate(rows)
+    }
+    return [position[key] for key in sorted(position)]
+
+
 def median_distance(X: Any, n_points: int = 1000) -> float:
     """Return the median distance between distinct rows, the usual first guess of a kernel width.
 
     Repeated rows count once, so that a row given twice and a row of weight two mean the same. Of many rows
-    `n_points` are taken, evenly spread over the sorted ones: the result does not depend on their order.
+    `n_points` are taken, as good as at random, but always the same, whatever the order of the rows.
     """
-    if sparse.issparse(X):
-        rows = X.tocsr(copy=True)
-        rows.eliminate_zeros()
-        rows.sum_duplicates()
-        keys = {
-            (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()): i
-            for i, (a, b) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
-        }
-        distinct = np.array([keys[key] for key in sorted(keys)])
-    else:
-        rows = np.ascontiguousarray(X) + 0.0  # minus zero is zero
-        if rows.shape[1] == 0:
-            return 1.0
-        as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
-        distinct = np.unique(as_bytes, return_index=True)[1]
-    if len(distinct) > n_points:
-        distinct = distinct[np.linspace(0, len(distinct) - 1, n_points).round().astype(int)]
-    chosen = rows[distinct]
-    if chosen.shape[0] < 2:
-        return 1.0
+    chosen = X[_distinct_rows(X)[:n_points]]
     if sparse.issparse(chosen):
-        chosen = (
-            chosen.toarray() if chosen.shape[1] <= 5000 else chosen[:, np.unique(chosen.indices)].toarray()
-        )
-    median = float(np.median(pdist(np.asarray(chosen, dtype=np.float64))))
-    return median if median > 0 else 1.0
+        chosen = chosen[:, np.unique(chosen.indices)].toarray()
+    if chosen.shape[0] < 2 or chosen.shape[1] == 0:
+        return 1.0
+    return float(np.median(pdist(np.asarray(chosen, dtype=np.float64))))
 
 
 class _Radial(Kernel):
