@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/QR>
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -22,6 +23,8 @@ template <class S>
 using Trsm = void (*)(char*, char*, char*, char*, int*, int*, S*, S*, int*, S*, int*);
 template <class S>
 using Potrf = void (*)(char*, int*, S*, int*, int*);
+template <class S>
+using Geqrf = void (*)(int*, int*, S*, int*, S*, S*, int*, int*);
 
 template <class S>
 struct Routines {
@@ -29,6 +32,7 @@ struct Routines {
   Syrk<S> syrk;
   Trsm<S> trsm;
   Potrf<S> potrf;
+  Geqrf<S> geqrf;
 };
 
 template <class S>
@@ -38,7 +42,8 @@ std::atomic<bool> use_library{false};
 template <class S>
 Routines<S> from(const Table& table) {
   return {reinterpret_cast<Gemm<S>>(table.gemm), reinterpret_cast<Syrk<S>>(table.syrk),
-          reinterpret_cast<Trsm<S>>(table.trsm), reinterpret_cast<Potrf<S>>(table.potrf)};
+          reinterpret_cast<Trsm<S>>(table.trsm), reinterpret_cast<Potrf<S>>(table.potrf),
+          reinterpret_cast<Geqrf<S>>(table.geqrf)};
 }
 
 int narrow(Index n) {
@@ -70,7 +75,8 @@ ThreadControl control;
 
 void bind(const Table& doubles, const Table& floats) {
   for (const Table* t : {&doubles, &floats})
-    require(t->gemm && t->syrk && t->trsm && t->potrf, "a BLAS routine is missing from the table");
+    require(t->gemm && t->syrk && t->trsm && t->potrf && t->geqrf,
+            "a BLAS routine is missing from the table");
   routines<double> = from<double>(doubles);
   routines<float> = from<float>(floats);
   use_library = true;
@@ -198,12 +204,30 @@ bool potrf_lower(Index n, S* a, Index lda) {
   return llt.info() == Eigen::Success;
 }
 
+template <class S>
+void geqrf(Index m, Index n, S* a, Index lda, S* tau) {
+  if (m == 0 || n == 0) return;
+  if (use_library) {
+    int im = narrow(m), in = narrow(n), ia = narrow(lda), size = -1, info = 0;
+    S wanted = 0;
+    routines<S>.geqrf(&im, &in, a, &ia, tau, &wanted, &size, &info);
+    size = static_cast<int>(wanted);
+    std::vector<S> work(static_cast<std::size_t>(std::max(size, 1)));
+    routines<S>.geqrf(&im, &in, a, &ia, tau, work.data(), &size, &info);
+    return;
+  }
+  Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>> A = MutableMap<S>(a, m, n, Eigen::OuterStride<>(lda));
+  const Eigen::HouseholderQR<Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>>> qr(A);
+  Eigen::Map<Vector<S>>(tau, std::min(m, n)) = qr.hCoeffs();
+}
+
 #define GRLS_INSTANTIATE(S)                                                                              \
   template void gemm<S>(Op, Op, Index, Index, Index, S, const S*, Index, const S*, Index, S, S*, Index); \
   template void syrk_lower<S>(Index, Index, S, const S*, Index, S, S*, Index);                           \
   template void trsm_right_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                \
   template void trsm_left_lower<S>(Op, Index, Index, const S*, Index, S*, Index);                        \
-  template bool potrf_lower<S>(Index, S*, Index);
+  template bool potrf_lower<S>(Index, S*, Index);                                                        \
+  template void geqrf<S>(Index, Index, S*, Index, S*);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

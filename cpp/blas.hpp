@@ -32,12 +32,18 @@ void trsm_left_lower(Op l_op, Index n, Index k, const S* l, Index ldl, S* b, Ind
 template <class S>
 bool potrf_lower(Index n, S* a, Index lda);
 
+// A (m, n) = Householder QR: R in the upper triangle, the reflectors below it, their factors in tau (min(m,
+// n)).
+template <class S>
+void geqrf(Index m, Index n, S* a, Index lda, S* tau);
+
 // The addresses of one precision's routines, with the Fortran calling convention and 32-bit integers.
 struct Table {
   void* gemm = nullptr;
   void* syrk = nullptr;
   void* trsm = nullptr;
   void* potrf = nullptr;
+  void* geqrf = nullptr;
 };
 
 void bind(const Table& doubles, const Table& floats);

@@ -146,7 +146,7 @@ void partial_llt(const Context& context, BlockTriangle<S>& A) {
 }
 
 template <class S>
-void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
+void solve_forward(const BlockTriangle<S>& L, Matrix<S>& X) {
   const Index n = L.pivots(), k = X.cols();
   for (Index j = 0; j < L.pivot_block_columns(); ++j) {
     const Index top = L.start(j), width = L.width(j), below = top + width;
@@ -154,12 +154,11 @@ void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>&
     if (below < n)
       blas::gemm<S>(blas::Op::none, blas::Op::none, n - below, k, width, S(-1), L.at(below, j), L.ld(j),
                     X.data() + top, n, S(1), X.data() + below, n);
-    context.poll();
   }
 }
 
 template <class S>
-void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
+void solve_transposed(const BlockTriangle<S>& L, Matrix<S>& X) {
   const Index n = L.pivots(), k = X.cols();
   for (Index j = L.pivot_block_columns() - 1; j >= 0; --j) {
     const Index top = L.start(j), width = L.width(j), below = top + width;
@@ -167,14 +166,13 @@ void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<
       blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, n - below, S(-1), L.at(below, j), L.ld(j),
                     X.data() + below, n, S(1), X.data() + top, n);
     blas::trsm_left_lower<S>(blas::Op::transpose, width, k, L.at(top, j), L.ld(j), X.data() + top, n);
-    context.poll();
   }
 }
 
-#define GRLS_INSTANTIATE(S)                                                            \
-  template void partial_llt<S>(const Context&, BlockTriangle<S>&);                     \
-  template void solve_forward<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&); \
-  template void solve_transposed<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&);
+#define GRLS_INSTANTIATE(S)                                            \
+  template void partial_llt<S>(const Context&, BlockTriangle<S>&);     \
+  template void solve_forward<S>(const BlockTriangle<S>&, Matrix<S>&); \
+  template void solve_transposed<S>(const BlockTriangle<S>&, Matrix<S>&);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

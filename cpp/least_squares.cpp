@@ -1,5 +1,6 @@
 #include "least_squares.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
@@ -51,23 +52,60 @@ void check(const Problem& p) {
   require(p.shift >= 0, "the regularization must not be negative");
 }
 
-// What the border holds after the factorisation: (L⁻¹NᵀY)ᵀ over the pivots, and over the last columns the
-// right-hand side of C β = r.
+// Rows [first, last) of columns [0, columns), all of them below the diagonal.
 template <class S>
-void read_border(const BlockTriangle<S>& A, Index m, Matrix<S>& z, Matrix<double>& r) {
-  const Index n = A.pivots();
+Matrix<double> rows_of(const BlockTriangle<S>& A, Index first, Index last, Index columns) {
+  Matrix<double> out(last - first, columns);
   for (Index j = 0; j < A.block_columns(); ++j)
-    for (Index q = 0; q < A.width(j) && A.start(j) + q < m; ++q) {
-      const Index column = A.start(j) + q;
-      const S* const row = A.at(m, j) + q * A.ld(j);
-      for (Index p = 0; p < z.cols(); ++p) {
-        if (column < n) {
-          z(column, p) = row[p];
-        } else {
-          r(column - n, p) = static_cast<double>(row[p]);
-        }
-      }
+    for (Index q = 0; q < A.width(j) && A.start(j) + q < columns; ++q) {
+      const S* const from = A.at(first, j) + q * A.ld(j);
+      for (Index i = 0; i < last - first; ++i) out(i, A.start(j) + q) = static_cast<double>(from[i]);
     }
+  return out;
+}
+
+// What the solution needs of (MᵀΦM + shift) beyond the null space.
+struct Reduced {
+  Matrix<double> z;          // (n, k): (H + shift)⁻¹ NᵀY
+  Matrix<double> r;          // (l, k): right-hand side of C β = r
+  Matrix<double> schur;      // (l, l): Schur complement of the features
+  Vector<double> quadratic;  // (k): yᵀN (H + shift)⁻¹ Nᵀy
+};
+
+// From the factor: the border holds (L⁻¹NᵀY)ᵀ over the pivots, and the Schur complement has the rest.
+template <class S>
+Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k) {
+  const Index n = A.pivots(), l = m - n;
+  Reduced out;
+  Matrix<S> forward = rows_of(A, m, m + k, n).transpose().template cast<S>();
+  out.quadratic = forward.template cast<double>().colwise().squaredNorm();
+  solve_transposed(A, forward);
+  out.z = forward.template cast<double>();
+  out.r = rows_of(A, m, m + k, m).rightCols(l).transpose();
+  // The border block is stored with its upper triangle; only the lower one means anything.
+  out.schur = l > 0 ? rows_of(A, n, m, m).rightCols(l) : Matrix<double>(0, 0);
+  out.schur = Matrix<double>(out.schur.selfadjointView<Eigen::Lower>());
+  return out;
+}
+
+// The same from conjugate gradients with the unfactorised A; nothing where they do not converge.
+std::optional<Reduced> from_refinement(const Context& context, const BlockTriangle<double>& A,
+                                       const Matrix<double>& B, int& iterations) {
+  const Index n = A.pivots(), m = B.rows(), k = B.cols(), l = m - n;
+  const Matrix<double> M21 = rows_of(A, n, m, n);
+  Matrix<double> rhs(n, k + l);
+  rhs << B.topRows(n), M21.transpose();
+  const auto refined = solve_refined(context, A, rhs, kResidual);
+  if (!refined) return std::nullopt;
+  iterations = refined->iterations;
+  Reduced out;
+  out.z = refined->X.leftCols(k);
+  out.r = B.bottomRows(l) - M21 * out.z;
+  out.schur = (l > 0 ? rows_of(A, n, m, m).rightCols(l) : Matrix<double>(0, 0));
+  out.schur = Matrix<double>(out.schur.selfadjointView<Eigen::Lower>());
+  out.schur -= M21 * refined->X.rightCols(l);
+  out.quadratic = (B.topRows(n).array() * out.z.array()).colwise().sum().transpose();
+  return out;
 }
 
 // A large problem whose shift stands well above the rounding errors of a float32 factor.
@@ -88,69 +126,130 @@ Matrix<double> padded(const Matrix<double>& z, Index m) {
 template <class S>
 Solution solve_in(const Context& context, const Problem& problem) {
   const Index m = problem.Y.rows(), k = problem.Y.cols();
+  const Assembled<S> assembled = assemble_problem<S>(context, problem);
+  const Basis& basis = assembled.basis;
+  const Vector<double>& s = assembled.s;
+  const Matrix<double>& B = assembled.B;
+  BlockTriangle<S>& A = *assembled.A;
+  const Index n = A.pivots();
   Solution solution;
-  Stopwatch watch;
-
-  const Vector<double> s = problem.weights.array().sqrt();
-  const bool weighted = s.size() > 0;
-  const Matrix<double> T = weighted ? Matrix<double>(s.asDiagonal() * problem.T) : problem.T;
-  const Matrix<double> Y = weighted ? Matrix<double>(s.asDiagonal() * problem.Y) : problem.Y;
-  const Basis basis = problem.formulation == Formulation::exact
-                          ? orthonormal_basis(T, problem.tolerance)
-                          : pivot_basis(T, problem.pivots, problem.tolerance);
-  const Index n = m - basis.rank();
-  require(n > 0, "the ", basis.rank(), " independent features interpolate all n_samples=", m,
-          " samples: nothing is left for the kernel; give fewer features or more samples");
   solution.kept = basis.kept;
-  solution.seconds.basis = watch.lap();
+  solution.seconds.basis = assembled.basis_seconds;
+  solution.seconds.gram = assembled.gram_seconds;
+  solution.seconds.assemble = assembled.transform_seconds;
 
-  BlockTriangle<S> A(m + k, n);
-  fill(context, problem.gram, basis, weighted ? Vector<double>(basis.ordered(s)) : s, A);
-  solution.seconds.gram = watch.lap();
-
-  apply_basis(context, basis, A);
+  Stopwatch watch;
   shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
-  const Matrix<double> B = basis.transposed_times(basis.ordered(Y));
   set_border(B, A);
-  solution.seconds.assemble = watch.lap();
-
-  Matrix<double> z, r(m - n, k);
-  std::optional<Refined> refined;
+  std::optional<Reduced> reduced;
   if constexpr (std::is_same_v<S, double>) {
     if (problem.precision == Precision::mixed ||
-        (problem.precision == Precision::automatic && mixed_pays(A, problem.shift)))
-      refined = solve_refined(context, A, B.topRows(n), kResidual);
-    if (refined) {
-      z = refined->X;
-      r = B.bottomRows(m - n) - symmetric_times(context, A, 0, m, padded(z, m)).bottomRows(m - n);
+        (problem.precision == Precision::automatic && mixed_pays(A, problem.shift))) {
+      reduced = from_refinement(context, A, B, solution.iterations);
       solution.precision = Precision::mixed;
-      solution.iterations = refined->iterations;
       solution.seconds.factor = watch.lap();
     }
   }
-  if (!refined) {
+  if (!reduced) {
     partial_llt(context, A);
-    solution.seconds.factor = watch.lap();
-    Matrix<S> forward(n, k);
-    read_border(A, m, forward, r);
-    solve_transposed(context, A, forward);
-    z = forward.template cast<double>();
+    solution.seconds.factor += watch.lap();
+    reduced = from_factor(A, m, k);
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
-  solution.c = basis.restored(basis.times(padded(z, m)));
-  if (weighted) solution.c = s.asDiagonal() * solution.c;
-  solution.beta = basis.feature_coefficients(r);
+  solution.c = basis.restored(basis.times(padded(reduced->z, m)));
+  if (s.size() > 0) solution.c = s.asDiagonal() * solution.c;
+  solution.beta = basis.feature_coefficients(reduced->r);
+  solution.quadratic = reduced->quadratic;
+  solution.feature_covariance =
+      basis.feature_coefficients(basis.feature_coefficients(reduced->schur).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
   solution.seconds.solve = watch.lap();
   return solution;
 }
 
 }  // namespace
 
-Solution solve(const Context& context, const Problem& problem) {
+template <class S>
+Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
   check(problem);
+  const Index m = problem.Y.rows();
+  Assembled<S> out;
+  Stopwatch watch;
+  out.s = problem.weights.array().sqrt();
+  const bool weighted = out.s.size() > 0;
+  const Matrix<double> T = weighted ? Matrix<double>(out.s.asDiagonal() * problem.T) : problem.T;
+  const Matrix<double> Y = weighted ? Matrix<double>(out.s.asDiagonal() * problem.Y) : problem.Y;
+  out.basis = problem.formulation == Formulation::exact ? orthonormal_basis(T, problem.tolerance)
+                                                        : pivot_basis(T, problem.pivots, problem.tolerance);
+  const Index n = m - out.basis.rank();
+  require(n > 0, "the ", out.basis.rank(), " independent features interpolate all n_samples=", m,
+          " samples: nothing is left for the kernel; give fewer features or more samples");
+  out.B = out.basis.transposed_times(out.basis.ordered(Y));
+  out.basis_seconds = watch.lap();
+
+  out.A = std::make_unique<BlockTriangle<S>>(m + problem.Y.cols(), n);
+  fill(context, problem.gram, out.basis, weighted ? Vector<double>(out.basis.ordered(out.s)) : out.s, *out.A);
+  out.gram_seconds = watch.lap();
+  apply_basis(context, out.basis, *out.A);
+  out.transform_seconds = watch.lap();
+  return out;
+}
+
+template Assembled<double> assemble_problem<double>(const Context&, const Problem&);
+template Assembled<float> assemble_problem<float>(const Context&, const Problem&);
+
+Solution solve(const Context& context, const Problem& problem) {
   return problem.precision == Precision::float32 ? solve_in<float>(context, problem)
                                                  : solve_in<double>(context, problem);
+}
+
+Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
+                        const Matrix<double>& T_new, bool covariance) {
+  require(problem.formulation == Formulation::exact, "variances need formulation='exact'");
+  const Index m = problem.T.rows(), points = K.cols();
+  require(K.rows() == m, "the kernel values of the new points have ", K.rows(), " rows, there are ", m,
+          " samples");
+  require(T_new.rows() == points && T_new.cols() == problem.T.cols(),
+          "the features of the new points have shape (", T_new.rows(), ", ", T_new.cols(), "), expected (",
+          points, ", ", problem.T.cols(), ")");
+  const Assembled<double> assembled = assemble_problem<double>(context, problem);
+  const Basis& basis = assembled.basis;
+  BlockTriangle<double>& A = *assembled.A;
+  const Index n = A.pivots(), l = m - n;
+  shift_diagonal(problem.shift, m, A);
+  set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
+  partial_llt(context, A);
+  const Reduced reduced = from_factor(A, m, problem.Y.cols());
+  const Matrix<double> L21 = rows_of(A, n, m, n);
+
+  // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
+  Matrix<double> kept(points, l);
+  for (Index p = 0; p < l; ++p) kept.col(p) = T_new.col(basis.kept[static_cast<std::size_t>(p)]);
+  const Matrix<double> t = l > 0 ? Matrix<double>(basis.C.transpose().partialPivLu().solve(kept.transpose()))
+                                 : Matrix<double>(0, points);
+  Matrix<double> V(n, points), w(l, points);
+  const Index strip = 64;
+  const double work = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(points);
+  parallel_for(context, (points + strip - 1) / strip, workers_for(context, work),
+               [&](Index task, const Worker&) {
+                 const Index first = task * strip, count = std::min(strip, points - first);
+                 Matrix<double> X = K.middleCols(first, count);
+                 if (assembled.s.size() > 0) X = assembled.s.asDiagonal() * X;
+                 X = basis.transposed_times(X);
+                 Matrix<double> v = X.topRows(n);
+                 solve_forward(A, v);
+                 V.middleCols(first, count) = v;
+                 w.middleCols(first, count) = X.bottomRows(l) - L21 * v;
+               });
+  // -vᵀv + tᵀSt - 2tᵀw at each point, or between all pairs
+  const Matrix<double> St = reduced.schur * t;
+  if (!covariance)
+    return (t.cwiseProduct(St - 2 * w).colwise().sum() - V.colwise().squaredNorm()).transpose();
+  Matrix<double> out(points, points);
+  blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 0.0,
+             out.data(), points);
+  const Matrix<double> tw = t.transpose() * w;
+  return out + t.transpose() * St - tw - tw.transpose();
 }
 
 Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis) {

@@ -10,6 +10,7 @@
 // right-hand side of the features' coefficients.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -51,15 +52,36 @@ struct Problem {
 struct Solution {
   Matrix<double> c;     // (m, k)
   Matrix<double> beta;  // (l, k)
-  IndexList kept;       // features that have a coefficient
-  Precision precision;  // of the factor that was used
-  int iterations = 0;   // of conjugate gradients, in mixed precision
+  // With y = Tβ + f + noise, f of covariance τ²Φ and noise of variance τ²·shift / w_i:
+  Vector<double> quadratic;           // (k): yᵀBy, whose mean is τ²(m - l)
+  Matrix<double> feature_covariance;  // (l, l): covariance of β / τ²; zero where a feature was dropped
+  IndexList kept;                     // features that have a coefficient
+  Precision precision;                // of the factor that was used
+  int iterations = 0;                 // of conjugate gradients, in mixed precision
   struct {
     double basis, gram, assemble, factor, solve;
   } seconds{};
 };
 
 Solution solve(const Context& context, const Problem& problem);
+
+// The stages before the factorisation.
+template <class S>
+struct Assembled {
+  Basis basis;
+  Vector<double> s;                     // square roots of the weights, or empty
+  std::unique_ptr<BlockTriangle<S>> A;  // MᵀΦM over n = m - l pivots, with room for k border rows
+  Matrix<double> B;                     // MᵀY (m, k)
+  double basis_seconds = 0, gram_seconds = 0, transform_seconds = 0;
+};
+template <class S>
+Assembled<S> assemble_problem(const Context& context, const Problem& problem);
+
+// What the samples and the features add to the prior variance k(x, x) of the model function at new points, in
+// units of τ²: (points, 1), or with `covariance` (points, points). K (m, points): kernel values; T_new
+// (points, l). The uncertainty of the features' coefficients is part of it (universal kriging).
+Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
+                        const Matrix<double>& T_new, bool covariance);
 
 // MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal
 // one.

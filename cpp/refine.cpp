@@ -40,8 +40,9 @@ std::optional<Refined> solve_refined(const Context& context, const BlockTriangle
     Eigen::RowVectorXd size = R.colwise().norm();
     for (double& s : size) s = s > 0 ? s : 1;
     Matrix<float> X = (R * size.cwiseInverse().asDiagonal()).cast<float>();
-    solve_forward(context, L, X);
-    solve_transposed(context, L, X);
+    solve_forward(L, X);
+    solve_transposed(L, X);
+    context.poll();
     return Matrix<double>(X.cast<double>() * size.asDiagonal());
   };
   const auto dot = [](const Matrix<double>& a, const Matrix<double>& b) {

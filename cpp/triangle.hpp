@@ -53,6 +53,8 @@ class BlockTriangle {
     return at(row, j) + (col - start(j)) * ld(j);
   }
 
+  Index ld_of(Index col) const { return ld(col / block_width_); }
+
   // Rows in bands: the unit of parallel work. A pivot block's diagonal lies within one band.
   Index bands() const { return (order_ + band_rows_ - 1) / band_rows_; }
   Index band_of(Index row) const { return row / band_rows_; }

@@ -1,8 +1,7 @@
-import pytest
-from hypothesis import settings
-
 import grls
+import pytest
 from grls import _core
+from hypothesis import settings
 
 settings.register_profile("grls", deadline=None, max_examples=30, derandomize=True, database=None)
 settings.load_profile("grls")

@@ -10,10 +10,14 @@ import pkgutil
 import re
 from pathlib import Path
 
+import grls
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from grls import GRLSClassifier, GRLSRegressor, _core
+from grls.features import Columns, PolynomialTrend
+from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
@@ -21,11 +25,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-
-import grls
-from grls import GRLSClassifier, GRLSRegressor, _core
-from grls.features import Columns, PolynomialTrend
-from grls.kernels import Gaussian, Laplace, Linear
 
 X, Y = make_regression(60, 3, n_targets=2, noise=1.0, random_state=0)
 y = Y[:, 0]

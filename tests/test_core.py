@@ -3,13 +3,12 @@
 import re
 from functools import cache
 
+import grls
 import numpy as np
 import pytest
 import reference
-from numpy.testing import assert_allclose
-
-import grls
 from grls import _core, core
+from numpy.testing import assert_allclose
 
 GAMMA = 1e-3
 # Block columns are 64 wide up to order 512 and 128 up to 3072; a band of rows is four of them.
@@ -267,7 +266,7 @@ def test_first_samples_with_dependent_features_are_a_clear_error():
         lambda: core.assemble(Phi, T, pivots="first"),
         lambda: core.solve_published(Phi, T, y, GAMMA, pivots="first"),
     ):
-        with pytest.raises(ValueError, match="pivot samples form a singular matrix.*pivots='qr'"):
+        with pytest.raises(ValueError, match=r"pivot samples form a singular matrix.*pivots='qr'"):
             call()
     P, chosen = core.phi_prime(T)
     assert len(set(x[chosen])) == 2
@@ -408,7 +407,7 @@ def test_the_core_refuses_what_its_wrappers_never_pass():
             _core.solve(*arguments)
     with pytest.raises(ValueError, match="backend"):
         _core.select_backend("cuda")
-    with pytest.raises(ValueError, match="no dgemm|BLAS"):
+    with pytest.raises(ValueError, match=r"no dgemm|BLAS"):
         _core.bind_blas({})
     with pytest.raises(ValueError, match="square"):
         _core.llt(Phi[:5])

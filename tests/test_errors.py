@@ -4,16 +4,15 @@ import pickle
 import subprocess
 import sys
 
+import grls
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-
-import grls
 from grls import GRLSClassifier, GRLSRegressor, _core, _memory
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed, Sigmoid
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(30, 2))
@@ -89,7 +88,7 @@ def test_shapes_that_do_not_fit_are_refused(estimator):
         estimator.fit(X, y[:-1])
     with pytest.raises(ValueError, match="1D array"):
         estimator.fit(X[:, 0], y)
-    with pytest.raises(ValueError, match="dim 3|3 dim|expected <= 2"):
+    with pytest.raises(ValueError, match=r"dim 3|3 dim|expected <= 2"):
         estimator.fit(X[:, :, None], y)
     with pytest.raises(ValueError, match="0 sample"):
         estimator.fit(X[:0], y[:0])
@@ -100,7 +99,7 @@ def test_shapes_that_do_not_fit_are_refused(estimator):
     with pytest.raises(ValueError, match="1D"):
         estimator.fit(X, y, sample_weight=np.ones((30, 2)))
     estimator.fit(X, y)
-    with pytest.raises(ValueError, match="3 features.*expecting 2"):
+    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
         estimator.predict(np.ones((4, 3)))
 
 
@@ -128,12 +127,12 @@ def test_a_kernel_that_comes_as_a_matrix_says_that_it_takes_no_sparse_data(estim
     """Its tag says so, and scikit-learn wants the refusal to be explicit."""
     model = estimator(kernel, features=None)
     assert not model.__sklearn_tags__().input_tags.sparse
-    with pytest.raises((TypeError, ValueError), match="[Ss]parse"):
+    with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
         model.fit(sparse.csr_matrix(np.eye(30)), LABELS)
 
 
 def test_one_sample_is_too_few():
-    with pytest.raises(ValueError, match="n_samples=1|1 sample"):
+    with pytest.raises(ValueError, match=r"n_samples=1|1 sample"):
         GRLSRegressor().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="n_samples=1"):
         GRLSRegressor().fit(X[:2], Y[:2], sample_weight=[1.0, 0.0])
@@ -238,7 +237,7 @@ def test_repeated_rows_without_regularization_name_the_kernel_and_the_knob():
 
 
 def test_an_indefinite_kernel_is_said_to_be_one():
-    with pytest.raises(grls.NotPositiveDefiniteError, match="Sigmoid.*not positive definite by nature"):
+    with pytest.raises(grls.NotPositiveDefiniteError, match=r"Sigmoid.*not positive definite by nature"):
         GRLSRegressor(Sigmoid(2.0, -1.0), regularization=1e-8).fit(X, Y)
     GRLSRegressor(Sigmoid(2.0, -1.0), regularization=10.0).fit(X, Y)
 

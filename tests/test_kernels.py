@@ -1,14 +1,11 @@
 import subprocess
 import sys
 
+import grls
 import numpy as np
 import pandas as pd
 import pytest
 import reference
-from scipy import sparse
-from sklearn.base import clone
-
-import grls
 from grls import _core
 from grls.kernels import (
     Constant,
@@ -22,6 +19,8 @@ from grls.kernels import (
     as_kernel,
     median_distance,
 )
+from scipy import sparse
+from sklearn.base import clone
 
 # Each kernel beside its NumPy form; n_columns is at least 4.
 FORMULAS = {
@@ -398,14 +397,14 @@ def test_a_kernel_that_cannot_be_names_its_parameter(kernel, error, message):
 
 
 def test_unknown_kernels_are_refused_with_the_names_there_are():
-    with pytest.raises(ValueError, match="'gaussian'.*got 'rbf'"):
+    with pytest.raises(ValueError, match=r"'gaussian'.*got 'rbf'"):
         as_kernel("rbf")
     with pytest.raises(TypeError, match="got 3"):
         as_kernel(3)
 
 
 def test_points_of_different_width_are_refused():
-    with pytest.raises(ValueError, match="3 and 4 columns|4 and 3 columns"):
+    with pytest.raises(ValueError, match=r"3 and 4 columns|4 and 3 columns"):
         Gaussian(1.0)(points(5, 3), points(5, 4))
 
 
@@ -456,7 +455,7 @@ def test_groups_of_columns_the_data_do_not_have_are_refused(group, form):
     formula = _core.Formula([group], [("gaussian", 0, 1.0, 0.0, 0)])
     X = form(points(4, 3))
     rows = X if form is np.asarray else (X.data, X.indices, X.indptr, 3)
-    with pytest.raises(ValueError, match="column|width"):
+    with pytest.raises(ValueError, match=r"column|width"):
         _core.kernel_matrix(formula, rows, rows)
 
 

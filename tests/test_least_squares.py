@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from grls import GRLSClassifier, GRLSRegressor
+from grls.features import Columns, PolynomialTrend
+from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.interpolate import RBFInterpolator
@@ -20,10 +23,6 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-
-from grls import GRLSClassifier, GRLSRegressor
-from grls.features import Columns, PolynomialTrend
-from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed
 
 TREND = {0: "constant", 1: "linear", 2: "quadratic"}
 

@@ -1,12 +1,11 @@
 """What must hold for any data: invariances and equivalences of the fitted function."""
 
 import numpy as np
+from grls import GRLSClassifier, GRLSRegressor
+from grls.kernels import Constant, Gaussian, Laplace, Linear, Polynomial
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-
-from grls import GRLSClassifier, GRLSRegressor
-from grls.kernels import Constant, Gaussian, Laplace, Linear, Polynomial
 
 RADIAL = [
     Gaussian(0.7),
@@ -156,7 +155,7 @@ def test_a_larger_regularization_fits_the_targets_less(seed, m, d, kernel, gamma
 
 @given(seeds, st.integers(12, 60), dimensions, radial_kernels, regularizations)
 def test_names_of_classes_do_not_matter(seed, m, d, kernel, gamma):
-    X, y, Z, rng = sample(seed, m, d)
+    X, _, Z, rng = sample(seed, m, d)
     labels = rng.integers(0, 3, m)
     labels[:3] = [0, 1, 2]
     model = GRLSClassifier(kernel, regularization=gamma)

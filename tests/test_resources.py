@@ -9,15 +9,14 @@ import tracemalloc
 import warnings
 from pathlib import Path
 
+import grls
 import numpy as np
 import pytest
+from grls import GRLSClassifier, GRLSRegressor, _core
+from grls.kernels import Gaussian, Laplace
 from numpy.testing import assert_allclose
 from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
-
-import grls
-from grls import GRLSClassifier, GRLSRegressor, _core
-from grls.kernels import Gaussian, Laplace
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(400, 3))

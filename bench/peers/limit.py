@@ -83,6 +83,7 @@ class Limit:
         def to_exponent(i: int, j: int) -> None:
             columns[i:j, i:] -= self._half_norms[i:j, None]
             columns[i:j, i:] -= self._half_norms[i:]
+            columns[i:j, i:j][np.tri(j - i, k=-1, dtype=bool)] = 0  # beyond the diagonal nothing was written
 
         def exponentiate(i: int, j: int) -> None:
             np.exp(columns[i:j, i:], out=columns[i:j, i:])

@@ -57,6 +57,14 @@ def _commit(root: Path) -> str | None:
     return done.stdout.strip()
 
 
+def load_before() -> float | None:
+    """Return the average number of processes that wanted a core during the last minute."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
 def facts(root: Path) -> dict[str, Any]:
     """Return what a reader needs to judge the numbers."""
     pools = [

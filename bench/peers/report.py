@@ -37,6 +37,9 @@ class Row:
     repeats: int | None = None
     to_limit: float | None = None  # memory: to one m×m matrix of float64
     to_ours: float | None = None
+    best_to_limit: float | None = (
+        None  # fastest repetition ÷ the limit's fastest: what a busy machine spoils least
+    )
     bytes: int | None = None
     difference: float | None = None  # from the limit's answers, as a share of the largest
     error: float | None = None  # on new rows
@@ -46,11 +49,8 @@ class Row:
         """The largest ratio to the limit that we want, if there is one."""
         if self.stage == "fit" and (self.scene, self.d, self.features) == ("digits", 784, 10):
             return FIT_TARGETS.get(self.name, {}).get(self.m)
-        if (
-            self.name != OURS
-            or self.stage == "one row"
-            or (self.scene == "spatial" and self.stage == "predict")
-        ):
+        smoke = self.m < 1000
+        if smoke or self.name != OURS or (self.scene == "spatial" and self.stage == "predict"):
             return None
         return {"predict": PREDICT_TARGET, "memory": MEMORY_TARGET}.get(self.stage)
 
@@ -84,18 +84,28 @@ def _cost(row: Row) -> str:
 def _verdict(row: Row) -> str:
     if row.target is None or row.to_limit is None:
         return ""
-    return f"≤ {row.target:g} {'met' if row.to_limit <= row.target else 'missed'}"
+    # On a busy machine the limit's threads wait for each other and the median flatters us: both must hold.
+    met = max(row.to_limit, row.best_to_limit or 0.0) <= row.target
+    return f"≤ {row.target:g} {'met' if met else 'missed'}"
 
 
 def show(rows: list[Row]) -> None:
     """Print the rows of one problem."""
-    head = f"    {'':10s} {'':26s} {'median (quartiles)':34s} {'÷ limit':>9s} {'÷ ours':>8s}  target"
-    print(head)
+    ratios = f"{'÷ limit':>9s} {'(best)':>8s} {'÷ ours':>8s}  target"
+    print(f"    {'':10s} {'':26s} {'median (quartiles)':34s} {ratios}")
     for row in rows:
         print(
             f"    {row.stage:10s} {row.name:26s} {_cost(row):34s} {ratio(row.to_limit):>9s} "
-            f"{ratio(row.to_ours):>8s}  {_verdict(row)}".rstrip()
+            f"{ratio(row.best_to_limit):>8s} {ratio(row.to_ours):>8s}  {_verdict(row)}".rstrip()
         )
+
+
+def show_growth(growth: Growth) -> None:
+    """Print the exponents of m."""
+    for scene, exponents in growth.items():
+        print(f"\n{scene}: time grows as m to the power of")
+        for name, exponent in exponents.items():
+            print(f"    {name:26s} {exponent:.2f}")
 
 
 def _table(head: list[str], lines: list[list[str]]) -> list[str]:
@@ -160,7 +170,8 @@ def markdown(rows: list[Row], growth: Growth, machine: dict[str, Any], threads: 
     lines = [
         f"Measured on {machine['processor']}, {machine['cores']} cores, {threads} threads for everybody, "
         f"Python {machine['python']}, {packages}; commit {machine['commit']}. Medians of interleaved "
-        "repetitions; ratios are medians of the ratios within each round.",
+        "repetitions; ratios are medians of the ratios within each round. Load before the run: "
+        f"{machine['load']}.",
         "",
     ]
     units = {"predict": "÷ (GEMM + exp)", "one row": "÷ (GEMV + exp)", "memory": "÷ 8m² bytes"}
@@ -209,8 +220,8 @@ def picture(rows: list[Row], path: Path) -> bool:
             axis.grid(alpha=0.3)
         ticks = [0.5, 1, 2, 5, 10, 20, 50]
         right.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        left.legend(fontsize="small")
-    figure.savefig(path, dpi=110)
+        right.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+    figure.savefig(path, dpi=80)
     return True
 
 
@@ -227,8 +238,4 @@ def write(output: Path, rows: list[Row], growth: Growth, machine: dict[str, Any]
     (output / "peers.md").write_text(markdown(rows, growth, machine, threads), encoding="utf-8")
     if not picture(rows, output / "peers.png"):
         print("no picture: matplotlib is not installed")
-    for scene, exponents in growth.items():
-        print(f"\n{scene}: time grows as m to the power of")
-        for name, exponent in exponents.items():
-            print(f"    {name:26s} {exponent:.2f}")
     print(f"\nwritten: {', '.join(sorted(path.name for path in output.glob('peers.*')))}")

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from . import adapters, memory, report
 from .adapters import OURS, Peer
 from .limit import Limit, Predictor
-from .machine import facts
+from .machine import facts, load_before
 from .problems import Array, Problem, digits_like, spatial
 from .timing import PAUSE, Times, growth, interleaved, per_call, stopwatch
 
@@ -136,10 +136,11 @@ def rows_of(problem: Problem, stage: str, times: dict[str, Times], limit: str | 
             name=name,
             median=t.median,
             quartiles=t.quartiles,
-            extremes=(min(t.seconds), max(t.seconds)),
+            extremes=(t.best, max(t.seconds)),
             repeats=len(t.seconds),
             to_limit=t.ratio_to(times[limit]) if limit else None,
             to_ours=t.ratio_to(times[OURS]) if OURS in times else None,
+            best_to_limit=t.best / times[limit].best if limit else None,
         )
         for name, t in times.items()
     ]
@@ -219,6 +220,8 @@ def run_problem(problem: Problem, peers: list[Peer], settings: Settings) -> list
         limit.close()
     rows += measure_memory(problem, taking[:1] if settings.quick else taking, settings)
     report.show(rows)
+    speed = (problem.m**3 / 3 + problem.m**2 * problem.d) / rows[0].extremes[0] / 1e9
+    print(f"    the limit's best repetition runs at {speed:.0f} GFLOP/s")
     return rows
 
 
@@ -253,13 +256,16 @@ def growth_of(rows: list[report.Row]) -> dict[str, dict[str, float]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     adapters.load()
     settings = parse(arguments)
+    load = load_before()
+    if load is not None and load > 0.3:
+        print(f"The machine is busy (load {load:.1f}): do not trust the times, least of all threaded BLAS's.")
     with threadpool_limits(settings.threads):
         try:
             rows = [row for scene in settings.scenes for row in run_scene(scene, settings)]
         except Disagreement as error:
             print(f"\nNothing was written: {error}")
             return 1
-        machine = facts(ROOT)
+        machine = facts(ROOT) | {"load": load}
     exponents = growth_of(rows)
     report.show_growth(exponents)
     if settings.output is not None:

@@ -27,6 +27,10 @@ class Times:
         low, high = np.percentile(self.seconds, [25, 75])
         return float(low), float(high)
 
+    @property
+    def best(self) -> float:
+        return min(self.seconds)
+
     def ratio_to(self, other: Times) -> float:
         """Return the median of the ratios within each round: what slows a whole round down cancels."""
         return float(np.median(np.divide(self.seconds, other.seconds)))

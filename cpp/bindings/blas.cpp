@@ -40,6 +40,7 @@ blas::Table table(const py::dict& capsules, char scalar) {
   t.syrk = routine(capsules, prefix + "syrk", "ccIIxxIxxI", scalar);
   t.trsm = routine(capsules, prefix + "trsm", "ccccIIxxIxI", scalar);
   t.potrf = routine(capsules, prefix + "potrf", "cIxII", scalar);
+  t.geqrf = routine(capsules, prefix + "geqrf", "IIxIxxII", scalar);
   return t;
 }
 

@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "factor.hpp"
+#include "path.hpp"
 
 namespace grls::bindings {
 namespace {
@@ -49,28 +50,38 @@ std::string name_of(Precision precision) {
   return "";
 }
 
-// formula: a kernel to evaluate on `data`; None: `data` is the kernel matrix.
-py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
-                    const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
-                    const std::string& formulation, const std::string& pivots, double tolerance,
-                    const std::string& precision, int threads) {
+// A problem from Python, with the arrays it refers to. formula: a kernel to evaluate on `data`; None: `data`
+// is the kernel matrix.
+struct ProblemArgument {
   std::optional<RowsArgument> rows;
   GramArray gram;
-  if (formula) {
-    rows.emplace(data);
-  } else {
-    gram = data.cast<GramArray>();
+  std::optional<Problem> problem;
+
+  ProblemArgument(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                  const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double tolerance) {
+    if (formula) {
+      rows.emplace(data);
+    } else {
+      gram = data.cast<GramArray>();
+    }
+    problem.emplace(
+        Problem{formula ? GramSource(KernelOfRows{*formula, rows->view()}) : GramSource(given_gram(gram)), T,
+                Y, weights.value_or(Vector<double>())});
+    problem->tolerance = tolerance;
   }
-  const Problem problem{
-      formula ? GramSource(KernelOfRows{*formula, rows->view()}) : GramSource(given_gram(gram)),
-      T,
-      Y,
-      weights.value_or(Vector<double>()),
-      shift,
-      formulation_of(formulation),
-      pivots_of(pivots),
-      tolerance,
-      precision_of(precision)};
+  ProblemArgument(const ProblemArgument&) = delete;
+};
+
+py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                   const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
+                   const std::string& formulation, const std::string& pivots, double tolerance,
+                   const std::string& precision, int threads) {
+  ProblemArgument argument(formula, data, T, Y, weights, tolerance);
+  Problem& problem = *argument.problem;
+  problem.shift = shift;
+  problem.formulation = formulation_of(formulation);
+  problem.pivots = pivots_of(pivots);
+  problem.precision = precision_of(precision);
   const Solution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -82,13 +93,59 @@ py::tuple solve_any(const Formula* formula, const py::object& data, const Matrix
   seconds["assemble"] = solution.seconds.assemble;
   seconds["factor"] = solution.seconds.factor;
   seconds["solve"] = solution.seconds.solve;
-  return py::make_tuple(solution.c, solution.beta, solution.kept, name_of(solution.precision),
-                        solution.iterations, seconds);
+  py::dict out;
+  out["c"] = solution.c;
+  out["beta"] = solution.beta;
+  out["kept"] = solution.kept;
+  out["quadratic"] = solution.quadratic;
+  out["feature_covariance"] = solution.feature_covariance;
+  out["precision"] = name_of(solution.precision);
+  out["iterations"] = solution.iterations;
+  out["seconds"] = seconds;
+  return out;
+}
+
+py::dict path_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                 const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
+                 const Vector<double>& shifts, bool relative, bool leave_one_out, double tolerance,
+                 int threads) {
+  const ProblemArgument argument(formula, data, T, Y, weights, tolerance);
+  const Path path = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return regularization_path(context, *argument.problem, shifts, relative, leave_one_out);
+  }();
+  py::dict out;
+  out["shifts"] = path.shifts;
+  out["log_determinant"] = path.log_determinant;
+  out["trace"] = path.trace;
+  out["quadratic"] = path.quadratic;
+  out["squared_norm"] = path.squared_norm;
+  out["loo"] = path.loo;
+  out["kept"] = path.kept;
+  return out;
+}
+
+Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                           const std::optional<Vector<double>>& weights, double shift,
+                           const Matrix<double>& K, const Matrix<double>& T_new, bool covariance,
+                           double tolerance, int threads) {
+  ProblemArgument argument(formula, data, T, Matrix<double>(T.rows(), 0), weights, tolerance);
+  argument.problem->shift = shift;
+  Context context = make_context(threads);
+  const py::gil_scoped_release unlocked;
+  return variance(context, *argument.problem, K, T_new, covariance);
 }
 
 }  // namespace
 
 void register_least_squares(py::module_& m) {
+  m.def("variance", &variance_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"),
+        py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
+        py::arg("tolerance"), py::arg("threads") = 0);
+  m.def("path", &path_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
+        py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
+        py::arg("tolerance"), py::arg("threads") = 0);
   m.def("solve", &solve_any, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
         py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"), py::arg("tolerance"),
         py::arg("precision") = "double", py::arg("threads") = 0);

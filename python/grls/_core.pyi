@@ -36,7 +36,31 @@ def solve(
     tolerance: float,
     precision: str = "double",
     threads: int = 0,
-) -> tuple[_Floats, _Floats, list[int], str, int, dict[str, float]]: ...
+) -> dict[str, Any]: ...
+def variance(
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    weights: _Floats | None,
+    shift: float,
+    K: _Floats,
+    T_new: _Floats,
+    covariance: bool,
+    tolerance: float,
+    threads: int = 0,
+) -> _Floats: ...
+def path(
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    shifts: _Floats,
+    relative: bool,
+    leave_one_out: bool,
+    tolerance: float,
+    threads: int = 0,
+) -> dict[str, Any]: ...
 def solve_bytes(order: int, precision: str) -> float: ...
 def null_space(T: _Floats, tolerance: float) -> tuple[_Floats, list[int]]: ...
 def phi_prime(T: _Floats, pivots: str, tolerance: float) -> tuple[_Floats, list[int], list[int]]: ...

@@ -182,12 +182,13 @@ def _solve(
     targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     shift = real(regularization, "regularization", minimum=0) * len(gram)
     columns = targets.reshape(len(targets), -1)
-    c, beta, kept, *_ = _core.solve(
+    solution = _core.solve(
         None, gram, checked, columns, None, shift, formulation, pivots, tolerance, "double", get_num_threads()
     )
-    _require_independent(kept, checked)
+    _require_independent(solution["kept"], checked)
     shape = targets.shape[1:]
-    return np.ascontiguousarray(c).reshape(-1, *shape), np.ascontiguousarray(beta).reshape(-1, *shape)
+    c, beta = (np.ascontiguousarray(solution[name]).reshape(-1, *shape) for name in ("c", "beta"))
+    return c, beta
 
 
 def solve_exact(

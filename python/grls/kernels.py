@@ -141,6 +141,11 @@ class Kernel(BaseEstimator):
         """Return ``matrix(X, Z) @ c`` without storing the matrix."""
         return _core.kernel_times(self.lower(X.shape[1]), *_alike(X, Z), c, get_num_threads())
 
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return k(x, x) of a resolved kernel at the rows of checked data."""
+        blocks = (X[start : start + 64] for start in range(0, X.shape[0], 64))
+        return np.concatenate([np.diagonal(self.matrix(block, block)) for block in blocks])
+
     def lower(self, n_columns: int) -> _core.Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
         lowering = _Lowering(n_columns)
@@ -273,8 +278,8 @@ class Sigmoid(Kernel):
 # Kernels of the distance.
 
 
-def _distinct_rows(X: Any) -> list[int]:
-    """Return one position of each distinct row, in an order that depends on the rows alone, not on theirs."""
+def _row_keys(X: Any) -> list[bytes]:
+    """Return a key of each row; equal rows have equal keys, dense or sparse."""
     if sparse.issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
@@ -283,11 +288,22 @@ def _distinct_rows(X: Any) -> list[int]:
         rows = ((X.indices[a:b], X.data[a:b]) for a, b in bounds)
     else:
         rows = ((nonzero := np.flatnonzero(row), row[nonzero]) for row in X)
-    position = {
-        blake2b(columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()).digest(): i
-        for i, (columns, values) in enumerate(rows)
-    }
-    return [position[key] for key in sorted(position)]
+    return [
+        blake2b(columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()).digest()
+        for columns, values in rows
+    ]
+
+
+def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the distinct rows of matrices side by side.
+
+    Returns one position of each, in an order that depends on the rows alone and not on theirs, and for every
+    row the place of its like among them.
+    """
+    keys = [b"".join(parts) for parts in zip(*map(_row_keys, matrices), strict=True)]
+    position = {key: i for i, key in enumerate(keys)}
+    place = {key: p for p, key in enumerate(sorted(position))}
+    return np.array([position[key] for key in place]), np.array([place[key] for key in keys])
 
 
 def median_distance(X: Any, n_points: int = 1000) -> float:
@@ -296,7 +312,7 @@ def median_distance(X: Any, n_points: int = 1000) -> float:
     Repeated rows count once, so that a row given twice and a row of weight two mean the same. Of many rows
     `n_points` are taken, as good as at random, but always the same, whatever the order of the rows.
     """
-    chosen = X[_distinct_rows(X)[:n_points]]
+    chosen = X[distinct_rows(X)[0][:n_points]]
     if sparse.issparse(chosen):
         chosen = chosen[:, np.unique(chosen.indices)].toarray()
     if chosen.shape[0] < 2 or chosen.shape[1] == 0:
@@ -575,6 +591,10 @@ class Precomputed(Function):
     def matrix(self, X: Any, Z: Any = None) -> FloatArray:
         """Return the matrix that was given."""
         return np.ascontiguousarray(X, dtype=np.float64)
+
+    def diagonal(self, X: Any) -> FloatArray:
+        """Refuse: k(x, x) of a new point is not in the matrix that is given for it."""
+        raise ValueError("a precomputed kernel does not tell k(x, x) of new points: no variance can be given")
 
 
 _BY_NAME: dict[str, Callable[[], Kernel]] = {

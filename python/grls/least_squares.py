@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import _safe_indexing, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _memory, features, kernels
-from ._threads import get_num_threads
-from ._validation import FloatArray, choice, for_core, real, sample_weights
-from .core import dependence_tolerance
+from . import _core, _memory, _selection, features, kernels
+from ._problem import Problem
+from ._validation import FloatArray, choice, real, sample_weights
 from .exceptions import DependentFeaturesWarning, NotPositiveDefiniteError
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
@@ -31,13 +31,17 @@ class _GRLS(BaseEstimator):
         kernel: Any = "gaussian",
         *,
         features: Any = "constant",
-        regularization: float = 1e-3,
+        regularization: float | str = "loo",
+        regularization_grid: Any = 50,
+        per_output: bool = False,
         formulation: str = "exact",
         precision: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.features = features
         self.regularization = regularization
+        self.regularization_grid = regularization_grid
+        self.per_output = per_output
         self.formulation = formulation
         self.precision = precision
 
@@ -51,7 +55,12 @@ class _GRLS(BaseEstimator):
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
         """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
-        regularization = real(self.regularization, "regularization", minimum=0)
+        if isinstance(self.regularization, str):
+            choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
+            if self.formulation == "published":
+                raise ValueError('formulation="published" needs a number as regularization')
+        else:
+            real(self.regularization, "regularization", minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
         precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
         kernel = kernels.as_kernel(self.kernel)
@@ -85,26 +94,25 @@ class _GRLS(BaseEstimator):
 
         precision = _affordable(precision, n_samples, n_outputs)
         resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
-        as_matrix = isinstance(resolved, kernels.Function)
+        problem = Problem(resolved, X, T, weights)
+        selection = None
         try:
-            c, beta, kept, used, n_iter, seconds = _core.solve(
-                None if as_matrix else resolved.lower(X.shape[1]),
-                resolved.matrix(X, X) if as_matrix else for_core(X),
-                np.asarray(T, dtype=np.float64),
-                targets,
-                weights,
-                regularization * (n_samples if weights is None else float(weights.sum())),
-                self.formulation,
-                "qr",
-                dependence_tolerance(n_samples, T.dtype),
-                precision,
-                get_num_threads(),
-            )
+            if isinstance(self.regularization, str):
+                selection = _selection.select(
+                    problem,
+                    targets,
+                    self.regularization,
+                    self.regularization_grid,
+                    lambda predictions: self._loo_loss(targets, predictions, weights),
+                    per_output=self.per_output,
+                )
+            chosen = self.regularization if selection is None else selection.chosen
+            solution = _solve_outputs(problem, targets, chosen, self.formulation, precision)
         except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(_not_definite(resolved, regularization, n_samples)) from error
+            raise NotPositiveDefiniteError(_not_definite(resolved, self.regularization, n_samples)) from error
 
         support = np.zeros(T.shape[1], dtype=bool)
-        support[kept] = True
+        support[solution["kept"]] = True
         if not support.all():
             dropped = ", ".join(name for name, used in zip(names, support, strict=True) if not used)
             warnings.warn(
@@ -118,14 +126,36 @@ class _GRLS(BaseEstimator):
         self.feature_names_free_ = names
         self.n_features_free_ = T.shape[1]
         self.feature_support_ = support
-        self.regularization_ = regularization
+        self.regularization_ = np.asarray(chosen, dtype=np.float64)[()]
         self.X_fit_ = X
         self._gram_columns = gram_columns  # of a precomputed kernel: the samples that are left
-        self.dual_coef_ = np.ascontiguousarray(c)
-        self.feature_coef_ = np.ascontiguousarray(beta)
-        self.precision_ = used
-        self.n_iter_ = n_iter
-        self.fit_seconds_ = seconds
+        self._T_fit, self._weights_fit = problem.T, weights
+        self.dual_coef_ = np.ascontiguousarray(solution["c"])
+        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.precision_ = solution["precision"]
+        self.n_iter_ = solution["iterations"]
+        self.fit_seconds_ = solution["seconds"]
+        for name in ("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_"):
+            self.__dict__.pop(name, None)
+        if selection is not None:
+            self.regularization_path_ = selection.path
+            self.criterion_path_ = selection.criterion
+            if selection.loo_predictions is not None:
+                self._set_loo(y, selection.loo_predictions, weights)
+        self._set_uncertainty(problem, solution, targets)
+
+    def _loo_loss(
+        self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
+    ) -> FloatArray:
+        """Return the weighted mean squared error, one per output."""
+        return np.asarray(np.average((targets - predictions) ** 2, axis=0, weights=weights))
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        """Store the leave-one-out predictions and their score."""
+        raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
+
+    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+        """Store what the solution tells of variances; classifiers have none."""
 
     def _for_features(self, X: Any, raw: Any) -> Any:
         """Return what the features' transformer sees: a DataFrame where there is one, else the checked X."""
@@ -135,18 +165,20 @@ class _GRLS(BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, order="C", reset=False)
 
+    def _features_at(self, checked: Any, X: Any) -> FloatArray:
+        """Return T at new points."""
+        n_rows, expected = checked.shape[0], self.feature_coef_.shape[0]
+        if self.features_ is None:
+            return np.empty((n_rows, 0))
+        T = features.evaluate(self.features_.transform(self._for_features(checked, X)), n_rows)
+        if T.shape[1] != expected:
+            raise ValueError(f"the features gave {T.shape[1]} columns, but {expected} when fitted")
+        return np.asarray(T, dtype=np.float64)
+
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
-        n_rows, n_outputs = checked.shape[0], self.dual_coef_.shape[1]
-        known = np.zeros((n_rows, n_outputs))
-        if self.features_ is not None:
-            T = features.evaluate(self.features_.transform(self._for_features(checked, X)), n_rows)
-            if T.shape[1] != self.feature_coef_.shape[0]:
-                raise ValueError(
-                    f"the features gave {T.shape[1]} columns, but {self.feature_coef_.shape[0]} when fitted"
-                )
-            known = np.asarray(T @ self.feature_coef_, dtype=np.float64)
+        known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
         if self._gram_columns is not None:
             checked = checked[:, self._gram_columns]
         return known, np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
@@ -191,6 +223,11 @@ def _affordable(precision: str, n_samples: int, n_outputs: int) -> str:
     return precision
 
 
+def _winner(scores: FloatArray) -> Any:
+    """Return the class that decision values (n, 1) or (n, k) name."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
 def _fit_transform(transformer: Any, X: Any, y: Any) -> Any:
     # Not always the same as fit, then transform: features made from y come out of fold on the training rows.
     if hasattr(transformer, "fit_transform"):
@@ -198,9 +235,30 @@ def _fit_transform(transformer: Any, X: Any, y: Any) -> Any:
     return transformer.fit(X, y).transform(X)
 
 
-def _not_definite(kernel: kernels.Kernel, regularization: float, n_samples: int) -> str:
+def _solve_outputs(
+    problem: Problem, targets: FloatArray, regularization: Any, formulation: str, precision: str
+) -> dict[str, Any]:
+    """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
+    if np.ndim(regularization) == 0:
+        return problem.solve(targets, float(regularization), formulation, precision)
+    out: dict[str, Any] = {}
+    for gamma in np.unique(regularization):
+        mine = np.flatnonzero(regularization == gamma)
+        part = problem.solve(targets[:, mine], float(gamma), formulation, precision)
+        if not out:
+            out = {**part, "feature_covariance": [None] * targets.shape[1]}
+            for name in ("c", "beta", "quadratic"):
+                out[name] = np.empty((*part[name].shape[:-1], targets.shape[1]))
+        for name in ("c", "beta", "quadratic"):
+            out[name][..., mine] = part[name]
+        for p in mine:
+            out["feature_covariance"][p] = part["feature_covariance"]
+    return out
+
+
+def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int) -> str:
     message = (
-        f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization:g} "
+        f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization!r} "
         "is not positive definite to working precision; "
     )
     if kernel.order is None:
@@ -224,15 +282,21 @@ _PARAMETERS = """Parameters
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    regularization : float, default=1e-3
-        γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm.
+    regularization : float or {{"loo", "gcv", "reml"}}, default="loo"
+        γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
+        lets the data choose it in closed form: exact leave-one-out, generalised cross-validation, or the
+        restricted likelihood. Rows at the same point are left out together.
+    regularization_grid : int or array-like, default=50
+        How many values of γ to try, spread over the spectrum of the kernel matrix, or the values themselves.
+    per_output : bool, default=False
+        Whether each output gets a γ of its own.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only).
     precision : {{"auto", "double", "mixed", "single"}}, default="auto"
         "mixed" factorises in single precision and refines to the residual of a double precision fit by
         conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
         itself where the matrix is too ill-conditioned. "single" takes half the memory and keeps 3 to 6
-        digits. "auto" is "mixed" for large and well regularised problems, else "double".
+        digits. "auto" is "mixed" for large and well regularised problems, else "double".{parameters}
 
     Attributes
     ----------
@@ -250,8 +314,14 @@ _PARAMETERS = """Parameters
         The kernel with everything fixed that was left to the data.
     features_ : transformer or None
         The fitted features.
-    regularization_ : float
+    regularization_ : float or ndarray of shape (k,)
         The γ used.
+    regularization_path_, criterion_path_ : ndarrays of shape (g,) or (g, k)
+        The γ tried and the criterion there (smaller is better), when γ was chosen.
+    loo_predictions_ : ndarray of shape (m,) or (m, k)
+        Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
+    loo_score_ : float
+        Their R² (regression) or accuracy (classification).
     X_fit_ : {{ndarray, CSR matrix}} of shape (m, d)
         Training points; rows of weight zero are left out.
     precision_ : {{"double", "mixed", "single"}}
@@ -259,22 +329,29 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of refinement in mixed precision.
     fit_seconds_ : dict
-        Time of each stage of the fit.{more}
+        Time of each stage of the fit.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
         Their names, when X was a DataFrame."""
 
 
-def _documented(more: str = "") -> Any:
+def _documented(attributes: str = "", parameters: str = "") -> Any:
     def fill(cls: Any) -> Any:
-        cls.__doc__ = cls.__doc__.replace("{parameters}", _PARAMETERS.format(more=more))
+        text = _PARAMETERS.format(attributes=attributes, parameters=parameters)
+        cls.__doc__ = cls.__doc__.replace("{parameters}", text)
         return cls
 
     return fill
 
 
-@_documented()
+@_documented(
+    """
+    kernel_variance_, noise_variance_ : ndarrays of shape (k,)
+        Restricted-likelihood estimates of the scale τ² of the kernel part and of the noise, τ²γm.
+    feature_coef_std_ : ndarray of shape (l, k)
+        Standard errors of the features' coefficients."""
+)
 class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
@@ -295,6 +372,8 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     -----
     One Cholesky factorisation of order m − l: m³/3 operations and 4m² bytes (half a square matrix) in double
     precision. It fails with `NotPositiveDefiniteError` where γ is too small for the kernel and the data.
+    Choosing γ reduces the matrix to a block tridiagonal one, once for all γ: several fits' worth of work (and
+    12m² bytes for "loo"; "gcv" and "reml" take less of both).
 
     Examples
     --------
@@ -339,21 +418,86 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
         self._one_output = targets.ndim == 1
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the values of the model function.
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = predictions[:, 0] if y.ndim == 1 else predictions
+        self.loo_score_ = float(r2_score(y, self.loo_predictions_, sample_weight=weights))
+
+    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
+        n_free = len(targets) - len(solution["kept"])
+        variance = np.maximum(solution["quadratic"], 0) / n_free
+        n_features, n_outputs = problem.T.shape[1], targets.shape[1]
+        covariance = np.broadcast_to(solution["feature_covariance"], (n_outputs, n_features, n_features))
+        diagonal = np.diagonal(covariance, axis1=1, axis2=2).T
+        self.kernel_variance_ = variance
+        self.noise_variance_ = variance * self.regularization_ * problem.total_weight
+        self.feature_coef_std_ = np.sqrt(np.maximum(diagonal, 0) * variance)
+
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False
+    ) -> Any:
+        """Return the values of the model function, and how sure they are.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
+        return_std : bool, default=False
+            Whether to return standard deviations too. They include the uncertainty of the features'
+            coefficients: far from the data the band widens as the trend's own uncertainty does. A call costs
+            a factorisation as the fit did, for the model stores no matrix.
+        return_cov : bool, default=False
+            Whether to return the covariance matrix between the points instead.
+        with_noise : bool, default=False
+            Whether they are those of new observations, of weight one, rather than of the function.
 
         Returns
         -------
-        ndarray of shape (n,) or (n, k)
+        mean : ndarray of shape (n,) or (n, k)
             Predictions.
+        std : ndarray of shape (n,) or (n, k)
+            With `return_std`.
+        cov : ndarray of shape (n, n) or (n, n, k)
+            With `return_cov`.
         """
+        if return_std and return_cov:
+            raise ValueError("ask for return_std or for return_cov, not for both")
         known, learnt = self._parts(X)
-        return self._shaped(known + learnt)
+        mean = self._shaped(known + learnt)
+        if not return_std and not return_cov:
+            return mean
+        variance = self._variance(X, covariance=return_cov)  # (n[, n], k)
+        if with_noise:
+            on_diagonal = np.eye(len(mean))[:, :, None] if return_cov else 1.0
+            variance = variance + on_diagonal * self.noise_variance_
+        if return_std:
+            variance = np.sqrt(np.maximum(variance, 0))
+        return mean, variance[..., 0] if mean.ndim == 1 else variance
+
+    def _variance(self, X: Any, *, covariance: bool) -> FloatArray:
+        """Return the variance of the function at X, (n, k), or the covariance, (n, n, k)."""
+        if self.formulation != "exact":
+            raise ValueError('variances are those of formulation="exact"')
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+        problem = Problem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+        prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
+        n_points = checked.shape[0]
+        # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
+        step = n_points if covariance else max(2048, len(self.dual_coef_) // 2)
+
+        def posterior(gamma: float) -> FloatArray:
+            blocks = []
+            for start in range(0, n_points, step):
+                part = slice(start, start + step)
+                K = self.kernel_.matrix(self.X_fit_, checked[part])
+                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
+            return prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0])
+
+        gammas = np.broadcast_to(self.regularization_, self.dual_coef_.shape[1])
+        by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
+        scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
+        return np.stack(scaled, axis=-1)
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self._one_output else values
@@ -362,7 +506,12 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
 @_documented(
     """
     classes_ : ndarray of shape (n_classes,)
-        The labels."""
+        The labels.""",
+    """
+    criterion : {"squared_error", "accuracy"}, default="squared_error"
+        What leave-one-out counts.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as everywhere in scikit-learn.""",
 )
 class GRLSClassifier(ClassifierMixin, _GRLS):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
@@ -392,7 +541,10 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         kernel: Any = "gaussian",
         *,
         features: Any = "constant",
-        regularization: float = 1e-3,
+        regularization: float | str = "loo",
+        regularization_grid: Any = 50,
+        per_output: bool = False,
+        criterion: str = "squared_error",
         class_weight: Any = None,
         formulation: str = "exact",
         precision: str = "auto",
@@ -401,9 +553,12 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             kernel,
             features=features,
             regularization=regularization,
+            regularization_grid=regularization_grid,
+            per_output=per_output,
             formulation=formulation,
             precision=precision,
         )
+        self.criterion = criterion
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLSClassifier:
@@ -434,11 +589,29 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         if self.class_weight is not None:
             per_class = compute_sample_weight(self.class_weight, labels)
             weights = per_class if weights is None else weights * per_class
+        choice(self.criterion, "criterion", ("squared_error", "accuracy"))
+        if self.criterion == "accuracy" and self.per_output:
+            raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
         targets = binarizer.fit(present).transform(labels).astype(np.float64)
         self._fit(checked, X, labels, targets, weights)
         self.classes_ = binarizer.classes_
         return self
+
+    def _loo_loss(
+        self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
+    ) -> FloatArray:
+        squared = super()._loo_loss(targets, predictions, weights)
+        if self.criterion == "squared_error":
+            return squared
+        right = _winner(predictions) == _winner(targets)
+        # Many γ tie in accuracy; the squared error, scaled below one sample's share, decides between them.
+        return np.asarray(1 - np.average(right, weights=weights) + 1e-9 * squared.mean())
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = self._shaped(predictions)
+        right = _winner(predictions) == np.unique(y, return_inverse=True)[1]
+        self.loo_score_ = float(np.average(right, weights=weights))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the values of the model functions, one per class.
@@ -470,7 +643,7 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             The class with the largest function value.
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[_winner(scores.reshape(len(scores), -1))]
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values

@@ -1,0 +1,63 @@
+#include "library.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "blas.hpp"
+#include "errors.hpp"
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
+
+namespace grls::bench {
+namespace {
+
+#ifdef _WIN32
+
+void bind(const std::string&) { throw InvalidArgument("GRLS_BENCH_BLAS is not supported on Windows"); }
+
+#else
+
+// The routine under its own name, or as SciPy's wheel spells it; null where there is neither.
+void* find(void* library, const std::string& name) {
+  for (const char* prefix : {"", "scipy_"})
+    if (void* const found = dlsym(library, (prefix + name).c_str())) return found;
+  return nullptr;
+}
+
+blas::Table table(void* library, char scalar) {
+  const auto routine = [&](const char* name) {
+    void* const found = find(library, scalar + std::string(name) + "_");
+    require(found, "the library of GRLS_BENCH_BLAS has no ", scalar, name, "_");
+    return found;
+  };
+  blas::Table t;
+  t.gemm = routine("gemm");
+  t.syrk = routine("syrk");
+  t.trsm = routine("trsm");
+  t.potrf = routine("potrf");
+  t.geqrf = routine("geqrf");
+  return t;
+}
+
+void bind(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  require(library, "GRLS_BENCH_BLAS: ", library ? "" : dlerror());
+  blas::bind(table(library, 'd'), table(library, 's'));
+  void* const get = find(library, "openblas_get_num_threads");
+  void* const set = find(library, "openblas_set_num_threads");
+  if (get && set)
+    blas::bind_thread_control(reinterpret_cast<int (*)()>(get), reinterpret_cast<void (*)(int)>(set));
+}
+
+#endif
+
+}  // namespace
+
+void bind_library_from_environment() {
+  const char* const path = std::getenv("GRLS_BENCH_BLAS");
+  if (path && *path) bind(path);
+}
+
+}  // namespace grls::bench

@@ -1,0 +1,98 @@
+"""One least-squares problem on its way into the compiled core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import _core, kernels
+from ._threads import get_num_threads
+from ._validation import FloatArray, for_core
+from .core import dependence_tolerance
+
+
+@dataclass
+class Problem:
+    """Kernel, samples, features and weights; γ and the targets come with each call."""
+
+    kernel: kernels.Kernel  # resolved
+    X: Any  # (m, d), checked
+    T: FloatArray  # (m, l)
+    weights: FloatArray | None  # (m,), positive
+    tolerance: float = field(init=False)
+    _formula: _core.Formula | None = field(init=False)
+    _data: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
+        self.T = np.asarray(self.T, dtype=np.float64)
+        if isinstance(self.kernel, kernels.Function):
+            self._formula, self._data = None, self.kernel.matrix(self.X, self.X)
+        else:
+            self._formula, self._data = self.kernel.lower(self.X.shape[1]), for_core(self.X)
+
+    @property
+    def total_weight(self) -> float:
+        """Σw: with it γ becomes what is added to the diagonal."""
+        return float(len(self.T) if self.weights is None else self.weights.sum())
+
+    def take(self, rows: Any, weights: FloatArray) -> Problem:
+        """Return the problem of some of the samples, with other weights."""
+        X = self.X[rows]
+        if isinstance(self.kernel, kernels.Precomputed):
+            X = np.ascontiguousarray(X[:, rows])
+        return Problem(self.kernel, X, self.T[rows], weights)
+
+    def solve(
+        self, targets: FloatArray, regularization: float, formulation: str, precision: str
+    ) -> dict[str, Any]:
+        """Return the solution for all columns of `targets`."""
+        return _core.solve(
+            self._formula,
+            self._data,
+            self.T,
+            targets,
+            self.weights,
+            regularization * self.total_weight,
+            formulation,
+            "qr",
+            self.tolerance,
+            precision,
+            get_num_threads(),
+        )
+
+    def path(
+        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
+    ) -> dict[str, Any]:
+        """Return what the core knows of every shift γΣw; `relative`: in units of the mean of the spectrum."""
+        return _core.path(
+            self._formula,
+            self._data,
+            self.T,
+            targets,
+            self.weights,
+            shifts,
+            relative,
+            leave_one_out,
+            self.tolerance,
+            get_num_threads(),
+        )
+
+    def variance(
+        self, regularization: float, K: FloatArray, T_new: FloatArray, *, covariance: bool
+    ) -> FloatArray:
+        """Return what data and features add to the prior variance at new points (see the core)."""
+        return _core.variance(
+            self._formula,
+            self._data,
+            self.T,
+            self.weights,
+            regularization * self.total_weight,
+            K,
+            T_new,
+            covariance,
+            self.tolerance,
+            get_num_threads(),
+        )

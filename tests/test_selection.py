@@ -1,0 +1,219 @@
+"""The choice of γ: exact leave-one-out against refits, GCV and REML against dense NumPy."""
+
+import numpy as np
+import pytest
+from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
+from grls.kernels import Gaussian, Laplace, Linear, Sigmoid
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, LeaveOneOut
+
+KERNEL = Gaussian(sigma=1.0)
+GRID = [1e-4, 1e-2, 1e-1, 3.0]
+
+
+def data(m=40, k=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(m, 2))
+    Y = np.sin(2 * X[:, :1]) * np.arange(1, k + 1) + X[:, 1:] + 0.3 * rng.normal(size=(m, k))
+    return X, (Y[:, 0] if k == 1 else Y), rng.uniform(0.5, 3, size=m)
+
+
+def refit_without(model, X, y, weights, i):
+    """Prediction at sample i of the model without it, with γ·Σw kept as it was."""
+    rest = np.arange(len(X)) != i
+    w = np.ones(len(X)) if weights is None else weights
+    other = clone(model).set_params(regularization=model.regularization_ * w.sum() / w[rest].sum())
+    other.fit(X[rest], y[rest], sample_weight=None if weights is None else w[rest])
+    function = getattr(other, "decision_function", other.predict)
+    return function(X[i : i + 1])[0]
+
+
+@pytest.mark.parametrize("features", [None, "constant", "quadratic"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 3])
+def test_leave_one_out_equals_refits(features, weighted, k):
+    X, y, weights = data(k=k)
+    weights = weights if weighted else None
+    model = GRLSRegressor(KERNEL, features=features, regularization="loo").fit(X, y, sample_weight=weights)
+    brute = np.array([refit_without(model, X, y, weights, i) for i in range(len(X))])
+    assert_allclose(model.loo_predictions_, brute, rtol=0, atol=1e-9)
+
+
+def test_leave_one_out_of_a_classifier_equals_refits():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], y[::3]
+    model = GRLSClassifier(KERNEL, features="constant").fit(X, y)
+    brute = np.array([refit_without(model, X, y, None, i) for i in range(len(X))])
+    assert_allclose(model.loo_predictions_, brute, rtol=0, atol=1e-9)
+    assert model.loo_score_ == np.mean(model.classes_[brute.argmax(axis=1)] == y)
+
+
+@pytest.mark.parametrize(
+    "m", [3, 33, 64, 65, 97, 300, 700]
+)  # around one, two and many blocks of the reduction
+@pytest.mark.parametrize("backend", ["library", "eigen"])
+def test_the_path_equals_dense_numpy(m, backend):
+    X, y, weights = data(m)
+    Phi = KERNEL(X)
+    T = np.ones((m, 1))
+    shifts = np.array([1e-3, 1.0, 30.0])
+    _core.select_backend(backend)
+    try:
+        path = _core.path(None, Phi, T, y[:, None], weights, shifts, False, True, 1e-12)
+    finally:
+        _core.select_backend("library")
+    s = np.sqrt(weights)
+    N = np.linalg.svd((s * T[:, 0])[:, None], full_matrices=True)[0][:, 1:]
+    for g, shift in enumerate(shifts):
+        inverse = np.linalg.inv(N.T @ (s[:, None] * Phi * s) @ N + shift * np.eye(m - 1))
+        B = N @ inverse @ N.T
+        c = B @ (s * y)
+        assert_allclose(path["loo"][g][:, 0], c / np.diag(B) / s, atol=1e-8)
+        assert_allclose(path["trace"][g], np.trace(inverse), rtol=1e-8)
+        assert_allclose(path["log_determinant"][g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
+        assert_allclose(path["quadratic"][g], s * y @ c, rtol=1e-8)
+        assert_allclose(path["squared_norm"][g], c @ c, rtol=1e-8)
+
+
+def criterion(name, X, y, gamma):
+    """GCV and REML written out with dense matrices, φ = {1}."""
+    m = len(X)
+    N = np.linalg.svd(np.ones((m, 1)), full_matrices=True)[0][:, 1:]
+    H = N.T @ KERNEL(X) @ N + gamma * m * np.eye(m - 1)
+    if name == "gcv":
+        rest = gamma * m * N @ np.linalg.solve(H, N.T)  # y - f = rest @ y
+        return np.mean((rest @ y) ** 2) / np.mean(np.diag(rest)) ** 2
+    quadratic = N.T @ y @ np.linalg.solve(H, N.T @ y)
+    return np.linalg.slogdet(H)[1] + (m - 1) * np.log(quadratic / (m - 1))
+
+
+@pytest.mark.parametrize("name", ["gcv", "reml"])
+def test_gcv_and_reml_equal_dense_numpy(name):
+    X, y, _ = data(60)
+    model = GRLSRegressor(KERNEL, regularization=name, regularization_grid=GRID).fit(X, y)
+    expected = [criterion(name, X, y, gamma) for gamma in GRID]
+    assert_allclose(model.regularization_path_, GRID)
+    assert_allclose(model.criterion_path_, expected, rtol=1e-9)
+    assert model.regularization_ == model.regularization_path_[np.argmin(expected)]
+
+
+def test_the_choice_is_the_argmin_of_cross_validated_kernel_ridge():
+    X, y, _ = data(50)
+    model = GRLSRegressor(KERNEL, features=None, regularization="loo").fit(X, y)
+    # Leaving one out, grls keeps γΣw as it was: the same alpha for KernelRidge.
+    grid = {"alpha": model.regularization_path_ * len(X)}
+    search = GridSearchCV(
+        KernelRidge(kernel="rbf", gamma=0.5), grid, cv=LeaveOneOut(), scoring="neg_mean_squared_error"
+    )
+    search.fit(X, y)
+    assert_allclose(model.criterion_path_, -search.cv_results_["mean_test_score"], rtol=1e-6)
+    assert_allclose(model.regularization_ * len(X), search.best_params_["alpha"])
+
+
+def test_rows_at_the_same_point_are_left_out_together():
+    X, y, _ = data(30)
+    twice, targets = np.vstack([X, X]), np.concatenate([y, y])
+    once = GRLSRegressor(KERNEL, features="linear").fit(X, y)
+    both = GRLSRegressor(KERNEL, features="linear").fit(twice, targets)
+    weighted = GRLSRegressor(KERNEL, features="linear").fit(X, y, sample_weight=np.full(30, 2.0))
+    assert both.regularization_ == pytest.approx(once.regularization_)
+    assert weighted.regularization_ == pytest.approx(once.regularization_)
+    assert_allclose(both.loo_predictions_, np.tile(once.loo_predictions_, 2), atol=1e-10)
+    assert once.loo_score_ < once.score(X, y)
+
+
+def test_every_output_can_have_its_own_regularization():
+    X, Y, _ = data(k=3)
+    Y[:, 1] = np.random.default_rng(1).normal(size=len(X))
+    joint = GRLSRegressor(KERNEL, per_output=True).fit(X, Y)
+    assert joint.regularization_.shape == (3,)
+    for p in range(3):
+        alone = GRLSRegressor(KERNEL).fit(X, Y[:, p])
+        assert joint.regularization_[p] == alone.regularization_
+        assert_allclose(joint.predict(X)[:, p], alone.predict(X), atol=1e-10)
+        assert_allclose(joint.loo_predictions_[:, p], alone.loo_predictions_, atol=1e-10)
+        assert_allclose(
+            joint.predict(X, return_std=True)[1][:, p], alone.predict(X, return_std=True)[1], rtol=1e-8
+        )
+    assert len(set(joint.regularization_)) > 1
+
+
+def test_accuracy_as_the_criterion_counts_errors():
+    X, y = load_iris(return_X_y=True)
+    model = GRLSClassifier(KERNEL, criterion="accuracy").fit(X, y)
+    assert_allclose(model.criterion_path_.min(), 1 - model.loo_score_, atol=1e-6)
+    assert model.loo_score_ >= GRLSClassifier(KERNEL).fit(X, y).loo_score_
+    with pytest.raises(ValueError, match="per_output=False"):
+        GRLSClassifier(KERNEL, criterion="accuracy", per_output=True).fit(X, y)
+
+
+def test_pure_noise_is_smoothed_away_and_a_clean_signal_is_not():
+    X, _, _ = data(80)
+    noise = np.random.default_rng(3).normal(size=80)
+    signal = np.sin(2 * X[:, 0])
+    for name in ("loo", "gcv", "reml"):
+        smooth = GRLSRegressor(KERNEL, regularization=name).fit(X, noise)
+        sharp = GRLSRegressor(KERNEL, regularization=name).fit(X, signal)
+        assert smooth.regularization_ > 100 * sharp.regularization_
+        assert sharp.score(X, signal) > 0.999
+        assert smooth.score(X, noise) < 0.5
+
+
+def test_the_grid_follows_the_scale_of_the_kernel():
+    X, y, _ = data()
+    plain = GRLSRegressor(KERNEL).fit(X, y)
+    scaled = GRLSRegressor(1000.0 * KERNEL).fit(X, y)
+    assert_allclose(scaled.regularization_path_, 1000 * plain.regularization_path_, rtol=1e-9)
+    assert_allclose(scaled.predict(X), plain.predict(X), atol=1e-8)
+
+
+def test_sparse_and_dense_rows_choose_alike():
+    X, y, _ = data()
+    X[np.abs(X) < 0.7] = 0
+    dense = GRLSRegressor(Laplace(sigma=2.0) + Linear()).fit(X, y)
+    from_sparse = GRLSRegressor(Laplace(sigma=2.0) + Linear()).fit(sparse.csr_matrix(X), y)
+    assert from_sparse.regularization_ == pytest.approx(dense.regularization_)
+    assert_allclose(from_sparse.loo_predictions_, dense.loo_predictions_, atol=1e-9)
+
+
+def test_a_number_leaves_no_path_behind():
+    X, y, _ = data()
+    model = GRLSRegressor(KERNEL).fit(X, y)
+    assert hasattr(model, "loo_score_")
+    model.set_params(regularization=0.1).fit(X, y)
+    assert not hasattr(model, "loo_score_")
+    assert not hasattr(model, "criterion_path_")
+
+
+def test_bad_requests_are_clear_errors():
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="'loo', 'gcv', 'reml'"):
+        GRLSRegressor(KERNEL, regularization="cv").fit(X, y)
+    with pytest.raises(ValueError, match="needs a number"):
+        GRLSRegressor(KERNEL, formulation="published").fit(X, y)
+    for bad in ([], [0.0, 1.0], [1.0, np.nan], [-1.0]):
+        with pytest.raises(ValueError, match="regularization_grid"):
+            GRLSRegressor(KERNEL, regularization_grid=bad).fit(X, y)
+    with pytest.raises(ValueError, match="regularization_grid"):
+        GRLSRegressor(KERNEL, regularization_grid=1).fit(X, y)
+
+
+def test_an_indefinite_kernel_is_chosen_where_it_can_be_and_refused_where_it_cannot():
+    X, y, _ = data()
+    model = GRLSRegressor(Sigmoid(a=2.0, c=1.0)).fit(X, y)
+    assert np.isinf(model.criterion_path_).any()
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(NotPositiveDefiniteError, match="Sigmoid"):
+        GRLSRegressor(Sigmoid(a=2.0, c=1.0), regularization_grid=[1e-9, 1e-8]).fit(X, y)
+
+
+def test_a_path_larger_than_memory_is_refused(monkeypatch):
+    X, y, _ = data(200)
+    monkeypatch.setattr("grls._memory.available", lambda: 300_000)  # a fit would do: 4m² = 160,000
+    with pytest.raises(MemoryError, match=r'number.*"gcv"'):
+        GRLSRegressor(KERNEL).fit(X, y)
+    GRLSRegressor(KERNEL, regularization="gcv").fit(X, y)
