@@ -1,8 +1,10 @@
 #include "least_squares.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <type_traits>
 
 #include "errors.hpp"
@@ -50,18 +52,9 @@ void check(const Problem& p) {
           " samples");
   require(p.weights.size() == 0 || p.weights.minCoeff() > 0, "sample weights must be positive here");
   require(p.shift >= 0, "the regularization must not be negative");
-}
-
-// Rows [first, last) of columns [0, columns), all of them below the diagonal.
-template <class S>
-Matrix<double> rows_of(const BlockTriangle<S>& A, Index first, Index last, Index columns) {
-  Matrix<double> out(last - first, columns);
-  for (Index j = 0; j < A.block_columns(); ++j)
-    for (Index q = 0; q < A.width(j) && A.start(j) + q < columns; ++q) {
-      const S* const from = A.at(first, j) + q * A.ld(j);
-      for (Index i = 0; i < last - first; ++i) out(i, A.start(j) + q) = static_cast<double>(from[i]);
-    }
-  return out;
+  require(p.feature_variance >= 0, "the features' variance must not be negative");
+  require(p.formulation == Formulation::exact || !std::isfinite(p.feature_variance),
+          "a finite feature variance needs formulation='exact'");
 }
 
 // What the solution needs of (MᵀΦM + shift) beyond the null space.
@@ -70,11 +63,20 @@ struct Reduced {
   Matrix<double> r;          // (l, k): right-hand side of C β = r
   Matrix<double> schur;      // (l, l): Schur complement of the features
   Vector<double> quadratic;  // (k): yᵀN (H + shift)⁻¹ Nᵀy
+  Matrix<double> across;     // (n, l): (H + shift)⁻¹ M₁₂
 };
+
+// The features' coordinates with prior variance t: (S + tI)⁻¹ X.
+Matrix<double> shrink(const Matrix<double>& schur, double t, const Matrix<double>& X) {
+  if (X.rows() == 0) return X;
+  Matrix<double> sum = schur;
+  sum.diagonal().array() += t;
+  return sum.llt().solve(X);
+}
 
 // From the factor: the border holds (L⁻¹NᵀY)ᵀ over the pivots, and the Schur complement has the rest.
 template <class S>
-Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k) {
+Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k, bool with_across) {
   const Index n = A.pivots(), l = m - n;
   Reduced out;
   Matrix<S> forward = rows_of(A, m, m + k, n).transpose().template cast<S>();
@@ -82,9 +84,12 @@ Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k) {
   solve_transposed(A, forward);
   out.z = forward.template cast<double>();
   out.r = rows_of(A, m, m + k, m).rightCols(l).transpose();
-  // The border block is stored with its upper triangle; only the lower one means anything.
-  out.schur = l > 0 ? rows_of(A, n, m, m).rightCols(l) : Matrix<double>(0, 0);
-  out.schur = Matrix<double>(out.schur.selfadjointView<Eigen::Lower>());
+  if (with_across) {
+    Matrix<S> across = rows_of(A, n, m, n).transpose().template cast<S>();
+    solve_transposed(A, across);
+    out.across = across.template cast<double>();
+  }
+  out.schur = symmetric_corner(A, n, m);
   return out;
 }
 
@@ -100,10 +105,9 @@ std::optional<Reduced> from_refinement(const Context& context, const BlockTriang
   iterations = refined->iterations;
   Reduced out;
   out.z = refined->X.leftCols(k);
+  out.across = refined->X.rightCols(l);
   out.r = B.bottomRows(l) - M21 * out.z;
-  out.schur = (l > 0 ? rows_of(A, n, m, m).rightCols(l) : Matrix<double>(0, 0));
-  out.schur = Matrix<double>(out.schur.selfadjointView<Eigen::Lower>());
-  out.schur -= M21 * refined->X.rightCols(l);
+  out.schur = symmetric_corner(A, n, m) - M21 * refined->X.rightCols(l);
   out.quadratic = (B.topRows(n).array() * out.z.array()).colwise().sum().transpose();
   return out;
 }
@@ -115,12 +119,6 @@ bool mixed_pays(const BlockTriangle<double>& A, double shift) {
   double largest = 0;
   for (Index c = 0; c < A.pivots(); ++c) largest = std::max(largest, *A.column(c, c));
   return shift > 1e-4 * largest;
-}
-
-Matrix<double> padded(const Matrix<double>& z, Index m) {
-  Matrix<double> out = Matrix<double>::Zero(m, z.cols());
-  out.topRows(z.rows()) = z;
-  return out;
 }
 
 template <class S>
@@ -141,6 +139,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
   Stopwatch watch;
   shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
   set_border(B, A);
+  const bool shrunk = std::isfinite(problem.feature_variance);
   std::optional<Reduced> reduced;
   if constexpr (std::is_same_v<S, double>) {
     if (problem.precision == Precision::mixed ||
@@ -153,16 +152,30 @@ Solution solve_in(const Context& context, const Problem& problem) {
   if (!reduced) {
     partial_llt(context, A);
     solution.seconds.factor += watch.lap();
-    reduced = from_factor(A, m, k);
+    reduced = from_factor(A, m, k, shrunk);
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
-  solution.c = basis.restored(basis.times(padded(reduced->z, m)));
+  // Coordinates in the basis: z over the null space, then the part a finite prior variance leaves to the
+  // features.
+  Matrix<double> coordinates = Matrix<double>::Zero(m, k);
+  coordinates.topRows(n) = reduced->z;
+  Matrix<double> features = reduced->r, spread = reduced->schur;  // C β, and its covariance / τ²
+  if (shrunk) {
+    const double t = problem.feature_variance;
+    const Matrix<double> held = shrink(reduced->schur, t, reduced->r);
+    coordinates.topRows(n) -= reduced->across * held;
+    coordinates.bottomRows(m - n) = held;
+    reduced->quadratic += (reduced->r.array() * held.array()).colwise().sum().matrix().transpose();
+    features = t * held;
+    spread = t * shrink(reduced->schur, t, reduced->schur);
+  }
+  solution.c = basis.restored(basis.times(coordinates));
   if (s.size() > 0) solution.c = s.asDiagonal() * solution.c;
-  solution.beta = basis.feature_coefficients(reduced->r);
+  solution.beta = basis.feature_coefficients(features);
   solution.quadratic = reduced->quadratic;
   solution.feature_covariance =
-      basis.feature_coefficients(basis.feature_coefficients(reduced->schur).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+      basis.feature_coefficients(basis.feature_coefficients(spread).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
   solution.seconds.solve = watch.lap();
   return solution;
 }
@@ -219,7 +232,7 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
   shift_diagonal(problem.shift, m, A);
   set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
   partial_llt(context, A);
-  const Reduced reduced = from_factor(A, m, problem.Y.cols());
+  const Reduced reduced = from_factor(A, m, problem.Y.cols(), false);
   const Matrix<double> L21 = rows_of(A, n, m, n);
 
   // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
@@ -241,15 +254,22 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
                  V.middleCols(first, count) = v;
                  w.middleCols(first, count) = X.bottomRows(l) - L21 * v;
                });
-  // -vᵀv + tᵀSt - 2tᵀw at each point, or between all pairs
-  const Matrix<double> St = reduced.schur * t;
-  if (!covariance)
-    return (t.cwiseProduct(St - 2 * w).colwise().sum() - V.colwise().squaredNorm()).transpose();
-  Matrix<double> out(points, points);
-  blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 0.0,
+  // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂, or with a finite prior variance p of the features
+  // -v₁ᵀv₂ + p t₁ᵀt₂ - (w₁ + p t₁)ᵀ (S + pI)⁻¹ (w₂ + p t₂). Both are -v₁ᵀv₂ + left₁ᵀ right₂ with 2l rows.
+  Matrix<double> left(2 * l, points), right(2 * l, points);
+  if (std::isfinite(problem.feature_variance)) {
+    const Matrix<double> seen = w + problem.feature_variance * t;
+    left << problem.feature_variance * t, seen;
+    right << t, -shrink(reduced.schur, problem.feature_variance, seen);
+  } else {
+    left << t, w;
+    right << reduced.schur * t - w, -t;
+  }
+  if (!covariance) return (left.cwiseProduct(right).colwise().sum() - V.colwise().squaredNorm()).transpose();
+  Matrix<double> out = left.transpose() * right;
+  blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 1.0,
              out.data(), points);
-  const Matrix<double> tw = t.transpose() * w;
-  return out + t.transpose() * St - tw - tw.transpose();
+  return out;
 }
 
 Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis) {

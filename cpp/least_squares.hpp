@@ -10,6 +10,7 @@
 // right-hand side of the features' coefficients.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -47,6 +48,8 @@ struct Problem {
   Pivots pivots = Pivots::qr;
   double tolerance = 0;  // of dependent features
   Precision precision = Precision::float64;
+  // Of the features' coordinates in an orthonormal basis of their span: Φ + t T Tᵀ. Infinite: unpenalised.
+  double feature_variance = std::numeric_limits<double>::infinity();
 };
 
 struct Solution {

@@ -201,35 +201,37 @@ struct BandFactor {
   }
 };
 
-// B_ii and c_i for all samples and shifts. U = (NQ)ᵀ (n, m): one column per sample.
-void leave_one_out(const Context& context, const Matrix<double>& U, const std::vector<BandFactor>& factors,
-                   const std::vector<Matrix<double>>& Z, std::vector<Matrix<double>>& residuals) {
+// B_ii = |L⁻¹u_i|² and UᵀZ for all samples and shifts. U = (NQ)ᵀ (n, m): one column per sample.
+void per_sample(const Context& context, const Matrix<double>& U, const std::vector<BandFactor>& factors,
+                const std::vector<Matrix<double>>& Z, std::vector<Vector<double>>& diagonals,
+                std::vector<Matrix<double>>& products) {
   const Index n = U.rows(), m = U.cols();
+  const auto strip = [&](Index first, Index count, std::size_t g, Matrix<double>& W, Matrix<double>& last) {
+    const BandFactor& factor = factors[g];
+    Vector<double> diagonal = Vector<double>::Zero(count);
+    for (Index j = 0; j < factor.blocks(); ++j) {
+      const Matrix<double>& inv = factor.inverse[static_cast<std::size_t>(j)];
+      const Matrix<double>& carry = factor.carry[static_cast<std::size_t>(j)];
+      const Index size = inv.rows();
+      blas::gemm(blas::Op::none, blas::Op::none, size, count, size, 1.0, inv.data(), size,
+                 U.data() + first * n + BlockTridiagonal::start(j), n, 0.0, W.data(), kBlock);
+      if (j > 0)
+        blas::gemm(blas::Op::none, blas::Op::none, size, count, kBlock, -1.0, carry.data(), size, last.data(),
+                   kBlock, 1.0, W.data(), kBlock);
+      diagonal += W.topRows(size).colwise().squaredNorm().transpose();
+      W.swap(last);
+    }
+    diagonals[g].segment(first, count) = diagonal;
+    blas::gemm(blas::Op::transpose, blas::Op::none, count, Z[g].cols(), n, 1.0, U.data() + first * n, n,
+               Z[g].data(), n, 0.0, products[g].data() + first, m);
+  };
   const double work = 4.0 * static_cast<double>(n) * static_cast<double>(m) * kBlock;
   parallel_for(context, (m + kSamples - 1) / kSamples, workers_for(context, work),
                [&](Index t, const Worker& worker) {
                  const Index first = t * kSamples, count = std::min(kSamples, m - first);
                  Matrix<double> W(kBlock, count), last(kBlock, count);
-                 for (std::size_t g = 0; g < factors.size(); ++g) {
-                   if (!factors[g].definite) continue;
-                   Vector<double> diagonal = Vector<double>::Zero(count);
-                   for (Index j = 0; j < factors[g].blocks(); ++j) {
-                     const Matrix<double>& inv = factors[g].inverse[static_cast<std::size_t>(j)];
-                     const Matrix<double>& carry = factors[g].carry[static_cast<std::size_t>(j)];
-                     const Index size = inv.rows();
-                     blas::gemm(blas::Op::none, blas::Op::none, size, count, size, 1.0, inv.data(), size,
-                                U.data() + first * n + BlockTridiagonal::start(j), n, 0.0, W.data(), kBlock);
-                     if (j > 0)
-                       blas::gemm(blas::Op::none, blas::Op::none, size, count, kBlock, -1.0, carry.data(),
-                                  size, last.data(), kBlock, 1.0, W.data(), kBlock);
-                     diagonal += W.topRows(size).colwise().squaredNorm().transpose();
-                     W.swap(last);
-                   }
-                   Matrix<double> c(count, Z[g].cols());
-                   blas::gemm(blas::Op::transpose, blas::Op::none, count, Z[g].cols(), n, 1.0,
-                              U.data() + first * n, n, Z[g].data(), n, 0.0, c.data(), count);
-                   residuals[g].middleRows(first, count) = diagonal.cwiseInverse().asDiagonal() * c;
-                   if (worker.stopped()) return;
+                 for (std::size_t g = 0; g < factors.size() && !worker.stopped(); ++g) {
+                   if (factors[g].definite) strip(first, count, g, W, last);
                    if (worker.id() == 0) context.poll();
                  }
                });
@@ -238,25 +240,26 @@ void leave_one_out(const Context& context, const Matrix<double>& U, const std::v
 }  // namespace
 
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
-                         bool relative, bool leave_one_out_wanted) {
+                         bool relative, bool leave_one_out) {
   require(problem.formulation == Formulation::exact, "the regularization path needs formulation='exact'");
   require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
   const Assembled<double> assembled = assemble_problem<double>(context, problem);
   const Basis& basis = assembled.basis;
   BlockTriangle<double>& A = *assembled.A;
-  const Index m = problem.Y.rows(), n = A.pivots(), k = problem.Y.cols();
+  const Index m = problem.Y.rows(), n = A.pivots(), k = problem.Y.cols(), l = m - n;
 
   Path path;
   path.kept = basis.kept;
-  path.shifts = shifts;
-  if (relative) {
-    double trace = 0;
-    for (Index c = 0; c < n; ++c) trace += *A.column(c, c);
-    path.shifts *= trace / static_cast<double>(n);
-  }
+  double trace = 0;
+  for (Index c = 0; c < n; ++c) trace += *A.column(c, c);
+  path.mean_eigenvalue = trace / static_cast<double>(n);
+  path.shifts = relative ? Vector<double>(shifts * path.mean_eigenvalue) : shifts;
+  const Matrix<double> M21 = rows_of(A, n, m, n), M22 = symmetric_corner(A, n, m);
   const Reduction reduction(context, A);
   const BlockTridiagonal B = reduction.band();
-  const Matrix<double> rhs = reduction.transposed_times(assembled.B.topRows(n));
+  Matrix<double> rhs(n, k + l);  // NᵀY and M₁₂, whose solutions D and the Schur complement are made of
+  rhs << assembled.B.topRows(n), M21.transpose();
+  rhs = reduction.transposed_times(rhs);
 
   const Index g = path.shifts.size();
   const double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -264,37 +267,51 @@ Path regularization_path(const Context& context, const Problem& problem, const V
   path.trace.setConstant(g, unknown);
   path.quadratic.setConstant(g, k, unknown);
   path.squared_norm.setConstant(g, k, unknown);
+  path.schur.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l, l, unknown));
+  path.r.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l, k, unknown));
   std::vector<BandFactor> factors;
   std::vector<Matrix<double>> Z(static_cast<std::size_t>(g));
   for (Index p = 0; p < g; ++p) {
+    const auto at = static_cast<std::size_t>(p);
     factors.emplace_back(B, path.shifts[p]);
     const BandFactor& factor = factors.back();
     if (!factor.definite) continue;
     const Matrix<double> W = factor.forward(rhs);
-    Z[static_cast<std::size_t>(p)] = factor.backward(W);
+    Z[at] = factor.backward(W);
     path.log_determinant[p] = factor.log_determinant;
     path.trace[p] = factor.trace();
-    path.quadratic.row(p) = W.colwise().squaredNorm();
-    path.squared_norm.row(p) = Z[static_cast<std::size_t>(p)].colwise().squaredNorm();
+    path.quadratic.row(p) = W.leftCols(k).colwise().squaredNorm();
+    path.squared_norm.row(p) = Z[at].leftCols(k).colwise().squaredNorm();
+    path.schur[at] = M22 - W.rightCols(l).transpose() * W.rightCols(l);
+    path.schur[at].diagonal().array() += path.shifts[p];
+    path.r[at] = assembled.B.bottomRows(l) - W.rightCols(l).transpose() * W.leftCols(k);
     context.poll();
   }
-  if (!leave_one_out_wanted) return path;
+  if (!leave_one_out) return path;
 
   // U = (NQ)ᵀ = [Qᵀ 0] - Qᵀ V_top Zᵀ
   Matrix<double> U(n, m);
   reduction.transposed(context, U.leftCols(n));
-  U.rightCols(m - n).setZero();
-  if (basis.rank() > 0) {
-    Matrix<double> GV(n, basis.rank());
-    blas::gemm(blas::Op::none, blas::Op::none, n, basis.rank(), n, 1.0, U.data(), n, basis.V.data(), m, 0.0,
-               GV.data(), n);
-    blas::gemm(blas::Op::none, blas::Op::transpose, n, m, basis.rank(), -1.0, GV.data(), n, basis.Z.data(), m,
-               1.0, U.data(), n);
+  U.rightCols(l).setZero();
+  if (l > 0) {
+    Matrix<double> GV(n, l);
+    blas::gemm(blas::Op::none, blas::Op::none, n, l, n, 1.0, U.data(), n, basis.V.data(), m, 0.0, GV.data(),
+               n);
+    blas::gemm(blas::Op::none, blas::Op::transpose, n, m, l, -1.0, GV.data(), n, basis.Z.data(), m, 1.0,
+               U.data(), n);
   }
-  path.loo.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(m, k, unknown));
-  leave_one_out(context, U, factors, Z, path.loo);
-  for (Matrix<double>& residual : path.loo)
-    if (assembled.s.size() > 0) residual = assembled.s.cwiseInverse().asDiagonal() * residual;
+  path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m, unknown));
+  std::vector<Matrix<double>> products(static_cast<std::size_t>(g),
+                                       Matrix<double>::Constant(m, k + l, unknown));
+  per_sample(context, U, factors, Z, path.diagonal, products);
+  // D = Q₁ - N (H + sI)⁻¹ M₁₂
+  Matrix<double> last_columns = Matrix<double>::Zero(m, l);
+  last_columns.bottomRows(l).setIdentity();
+  const Matrix<double> Q1 = basis.times(last_columns);
+  for (const Matrix<double>& product : products) {
+    path.c.push_back(product.leftCols(k));
+    path.D.push_back(Q1 - product.rightCols(l));
+  }
   return path;
 }
 

@@ -60,7 +60,28 @@ void transform(const Context& context, BlockTriangle<S>& A, Index from, Index to
   });
 }
 
+template <class S>
+Matrix<double> rows_of(const BlockTriangle<S>& A, Index first, Index last, Index columns) {
+  Matrix<double> out(last - first, columns);
+  for (Index j = 0; j < A.block_columns(); ++j)
+    for (Index q = 0; q < A.width(j) && A.start(j) + q < columns; ++q) {
+      const S* const from = A.at(first, j) + q * A.ld(j);
+      for (Index i = 0; i < last - first; ++i) out(i, A.start(j) + q) = static_cast<double>(from[i]);
+    }
+  return out;
+}
+
+template <class S>
+Matrix<double> symmetric_corner(const BlockTriangle<S>& A, Index from, Index to) {
+  const Index n = to - from;
+  if (n == 0) return Matrix<double>(0, 0);
+  const Matrix<double> lower = rows_of(A, from, to, to).rightCols(n);
+  return lower.selfadjointView<Eigen::Lower>();
+}
+
 #define GRLS_INSTANTIATE(S)                                                                     \
+  template Matrix<double> rows_of<S>(const BlockTriangle<S>&, Index, Index, Index);             \
+  template Matrix<double> symmetric_corner<S>(const BlockTriangle<S>&, Index, Index);           \
   template Matrix<S> symmetric_times<S>(const Context&, const BlockTriangle<S>&, Index, Index,  \
                                         const Matrix<S>&);                                      \
   template void transform<S>(const Context&, BlockTriangle<S>&, Index, Index, const Matrix<S>&, \

@@ -29,4 +29,12 @@ template <class S>
 void transform(const Context& context, BlockTriangle<S>& A, Index from, Index to, const Matrix<S>& V,
                const Matrix<S>& Z);
 
+// Rows [first, last) of columns [0, columns), all of them below the diagonal.
+template <class S>
+Matrix<double> rows_of(const BlockTriangle<S>& A, Index first, Index last, Index columns);
+
+// The block [from, to) as a full matrix; from is where a block column starts.
+template <class S>
+Matrix<double> symmetric_corner(const BlockTriangle<S>& A, Index from, Index to);
+
 }  // namespace grls

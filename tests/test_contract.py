@@ -35,8 +35,8 @@ y = Y[:, 0]
         GRLSRegressor(),
         GRLSRegressor(Laplace(1.0) + Linear(), features=None, regularization=0.1),
         GRLSRegressor(features=PolynomialTrend(0), precision="double"),
-        GRLSRegressor(features=None, formulation="published"),
-        GRLSRegressor(Gaussian(2.0), precision="mixed"),
+        GRLSRegressor(features=None, regularization=1e-3, formulation="published"),
+        GRLSRegressor(Gaussian(2.0), regularization=1e-3, precision="mixed"),
         GRLSClassifier(),
         GRLSClassifier(Laplace(2.0) * Gaussian(), features=None, precision="double"),
         GRLSClassifier(Gaussian(1.0), class_weight={}),
@@ -206,7 +206,9 @@ def test_every_fitted_attribute_is_documented():
         doc = inspect.getdoc(type(model))
         for name in vars(model):
             if name.endswith("_") and not name.startswith("_"):
-                assert re.search(rf"^ *{name} :", doc, re.MULTILINE), f"{type(model).__name__}.{name}"
+                assert re.search(rf"^ *(\w+, )*{name}(, \w+)* :", doc, re.MULTILINE), (
+                    f"{type(model).__name__}.{name}"
+                )
 
 
 # Documentation and stub.

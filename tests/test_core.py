@@ -234,7 +234,10 @@ def test_weights_of_the_core_solve_the_weighted_problem(backend):
     Phi, T, y = problem(300, 3)
     weights = np.random.default_rng(0).uniform(0.1, 3.0, 300)
     shift = GAMMA * weights.sum()
-    c, beta, *_ = _core.solve(None, Phi, T, y[:, None], weights, shift, "exact", "qr", 1e-12, "double", 2)
+    solution = _core.solve(
+        None, Phi, T, y[:, None], weights, shift, "exact", "qr", 1e-12, "double", threads=2
+    )
+    c, beta = solution["c"], solution["beta"]
     expected_c, expected_beta = reference.solve_exact(Phi, T, y, GAMMA, weights)
     close(c[:, 0], expected_c, 1e-10)
     close(beta[:, 0], expected_beta, 1e-10)
@@ -379,7 +382,7 @@ def test_arguments_that_cannot_be_right_are_refused(case):
 def test_the_core_refuses_what_its_wrappers_never_pass():
     Phi, T, y = (np.array(a) for a in problem(12, 3))
     Y = y[:, None]
-    good = [None, Phi, T, Y, None, 1.0, "exact", "qr", 1e-12, "double", 1]
+    good = [None, Phi, T, Y, None, 1.0, "exact", "qr", 1e-12, "double"]
     _core.solve(*good)
     for position, bad in [
         (1, Phi[:5]),

@@ -8,9 +8,10 @@ import grls
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, _core, _memory
+from grls import GRLSClassifier, _core, _memory
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed, Sigmoid
+from models import classifier, regressor
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -30,7 +31,7 @@ def spoilt(array, value):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [GRLSRegressor(), GRLSClassifier()])
+@pytest.mark.parametrize("estimator", [regressor(), classifier()])
 def test_nan_and_infinity_are_refused_wherever_they_are(estimator, value):
     word = "NaN" if np.isnan(value) else "infinity"
     y = LABELS if isinstance(estimator, GRLSClassifier) else Y
@@ -49,20 +50,20 @@ def test_nan_and_infinity_are_refused_wherever_they_are(estimator, value):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_features_that_are_not_finite_are_refused_in_fit_and_predict(value):
     with pytest.raises(ValueError, match="features contains"):
-        GRLSRegressor(features=lambda X: spoilt(X, value)).fit(X, Y)
-    model = GRLSRegressor(features=lambda X: np.where(X > 5, value, X)).fit(X, Y)
+        regressor(features=lambda X: spoilt(X, value)).fit(X, Y)
+    model = regressor(features=lambda X: np.where(X > 5, value, X)).fit(X, Y)
     with pytest.raises(ValueError, match="features contains"):
         model.predict(10 + X)
 
 
 def test_a_kernel_function_that_is_not_finite_is_refused():
     with pytest.raises(ValueError, match="kernel function's values contains NaN"):
-        GRLSRegressor(lambda X, Z: np.full((len(X), len(Z)), np.nan)).fit(X, Y)
+        regressor(lambda X, Z: np.full((len(X), len(Z)), np.nan)).fit(X, Y)
 
 
 def test_a_kernel_that_overflows_is_an_error_and_not_a_model():
     with pytest.raises((ValueError, np.linalg.LinAlgError)):
-        GRLSRegressor((Linear() ** 9).exp()).fit(1e9 * X, Y)
+        regressor((Linear() ** 9).exp()).fit(1e9 * X, Y)
 
 
 @pytest.mark.parametrize(
@@ -70,18 +71,18 @@ def test_a_kernel_that_overflows_is_an_error_and_not_a_model():
 )
 def test_targets_that_are_no_numbers_are_refused(y):
     with pytest.raises((ValueError, TypeError)):
-        GRLSRegressor().fit(X, y)
+        regressor().fit(X, y)
 
 
 def test_classes_must_be_classes():
     with pytest.raises(ValueError, match="continuous"):
-        GRLSClassifier().fit(X, Y)
+        classifier().fit(X, Y)
 
 
 # Shapes.
 
 
-@pytest.mark.parametrize("estimator", [GRLSRegressor(), GRLSClassifier()])
+@pytest.mark.parametrize("estimator", [regressor(), classifier()])
 def test_shapes_that_do_not_fit_are_refused(estimator):
     y = LABELS
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -105,24 +106,24 @@ def test_shapes_that_do_not_fit_are_refused(estimator):
 
 def test_features_of_the_wrong_shape_are_refused():
     with pytest.raises(ValueError, match=r"shape \(29, 2\), expected \(30, l\)"):
-        GRLSRegressor(features=lambda X: X[1:]).fit(X, Y)
+        regressor(features=lambda X: X[1:]).fit(X, Y)
     with pytest.raises(ValueError, match=r"expected \(30, l\)"):
-        GRLSRegressor(features=lambda X: np.ones((len(X), 2, 2))).fit(X, Y)
-    model = GRLSRegressor(features=lambda X: np.eye(len(X), 2 if len(X) == 30 else 3)).fit(X, Y)
+        regressor(features=lambda X: np.ones((len(X), 2, 2))).fit(X, Y)
+    model = regressor(features=lambda X: np.eye(len(X), 2 if len(X) == 30 else 3)).fit(X, Y)
     with pytest.raises(ValueError, match="3 columns, but 2 when fitted"):
         model.predict(X[:5])
 
 
 def test_a_precomputed_matrix_must_be_square():
     with pytest.raises(ValueError, match="square"):
-        GRLSRegressor("precomputed").fit(np.eye(30)[:, :20], Y)
-    model = GRLSRegressor("precomputed", features=None).fit(np.eye(30), Y)
+        regressor("precomputed").fit(np.eye(30)[:, :20], Y)
+    model = regressor("precomputed", features=None).fit(np.eye(30), Y)
     with pytest.raises(ValueError, match="expecting 30"):
         model.predict(np.eye(20))
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", Precomputed(), lambda X, Z: X @ Z.T], ids=str)
-@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+@pytest.mark.parametrize("estimator", [regressor, classifier])
 def test_a_kernel_that_comes_as_a_matrix_says_that_it_takes_no_sparse_data(estimator, kernel):
     """Its tag says so, and scikit-learn wants the refusal to be explicit."""
     model = estimator(kernel, features=None)
@@ -133,29 +134,29 @@ def test_a_kernel_that_comes_as_a_matrix_says_that_it_takes_no_sparse_data(estim
 
 def test_one_sample_is_too_few():
     with pytest.raises(ValueError, match=r"n_samples=1|1 sample"):
-        GRLSRegressor().fit(X[:1], Y[:1])
+        regressor().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="n_samples=1"):
-        GRLSRegressor().fit(X[:2], Y[:2], sample_weight=[1.0, 0.0])
+        regressor().fit(X[:2], Y[:2], sample_weight=[1.0, 0.0])
 
 
 def test_one_class_is_too_few():
     with pytest.raises(ValueError, match="class"):
-        GRLSClassifier().fit(X, np.zeros(30))
+        classifier().fit(X, np.zeros(30))
     with pytest.raises(ValueError, match="class"):
-        GRLSClassifier().fit(X, LABELS, sample_weight=LABELS.astype(float))
+        classifier().fit(X, LABELS, sample_weight=LABELS.astype(float))
 
 
 def test_weights_must_not_be_negative_or_all_zero():
     with pytest.raises(ValueError, match="sample_weight must not be negative"):
-        GRLSRegressor().fit(X, Y, sample_weight=spoilt(np.ones(30), -1.0))
+        regressor().fit(X, Y, sample_weight=spoilt(np.ones(30), -1.0))
     with pytest.raises(ValueError, match="zero for every sample"):
-        GRLSRegressor().fit(X, Y, sample_weight=np.zeros(30))
+        regressor().fit(X, Y, sample_weight=np.zeros(30))
 
 
 def test_an_unfitted_model_does_not_predict():
     from sklearn.exceptions import NotFittedError
 
-    for call in (GRLSRegressor().predict, GRLSClassifier().decision_function, GRLSRegressor().decompose):
+    for call in (regressor().predict, classifier().decision_function, regressor().decompose):
         with pytest.raises(NotFittedError):
             call(X)
 
@@ -165,27 +166,27 @@ def test_an_unfitted_model_does_not_predict():
 
 def test_more_features_than_samples_are_refused():
     with pytest.raises(ValueError, match=r"more features \(6\) than samples \(n_samples=5\)"):
-        GRLSRegressor(features="quadratic").fit(X[:5], Y[:5])
+        regressor(features="quadratic").fit(X[:5], Y[:5])
 
 
 def test_features_that_span_everything_leave_nothing_to_the_kernel():
     for formulation in ("exact", "published"):
         with pytest.raises(ValueError, match="6 independent features interpolate all n_samples=6"):
-            GRLSRegressor(features="quadratic", formulation=formulation).fit(X[:6], Y[:6])
+            regressor(features="quadratic", formulation=formulation).fit(X[:6], Y[:6])
 
 
 @pytest.mark.parametrize("formulation", ["exact", "published"])
-@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+@pytest.mark.parametrize("estimator", [regressor, classifier])
 def test_dependent_features_are_left_out_with_a_warning_that_names_them(estimator, formulation):
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "a again": X[:, 0]})
-    y = Y if estimator is GRLSRegressor else LABELS
+    y = Y if estimator is regressor else LABELS
     kernel = Gaussian(0.5).on(["a", "b"])
     model = estimator(kernel, features=Columns(["a", "b", "a again"]), formulation=formulation)
     with pytest.warns(grls.DependentFeaturesWarning, match=r"left out: (a|a again)$") as caught:
         model.fit(frame, y)
     assert caught[0].filename == __file__  # it points at the user's call
     without = estimator(kernel, features=Columns(["a", "b"]), formulation=formulation).fit(frame, y)
-    values = "predict" if estimator is GRLSRegressor else "decision_function"
+    values = "predict" if estimator is regressor else "decision_function"
     assert_allclose(getattr(model, values)(frame), getattr(without, values)(frame), rtol=0, atol=1e-8)
     assert model.feature_support_.tolist() in ([True, True, True, False], [True, False, True, True])
     assert np.all(model.feature_coef_[~model.feature_support_] == 0)
@@ -193,22 +194,18 @@ def test_dependent_features_are_left_out_with_a_warning_that_names_them(estimato
 
 def test_a_feature_that_is_zero_everywhere_is_left_out():
     with pytest.warns(grls.DependentFeaturesWarning, match="feature1"):
-        model = GRLSRegressor(features=lambda X: np.column_stack([np.ones(len(X)), 0 * X[:, 0]])).fit(X, Y)
-    assert_allclose(model.predict(X), GRLSRegressor().fit(X, Y).predict(X), atol=1e-10)
+        model = regressor(features=lambda X: np.column_stack([np.ones(len(X)), 0 * X[:, 0]])).fit(X, Y)
+    assert_allclose(model.predict(X), regressor().fit(X, Y).predict(X), atol=1e-10)
 
 
 def test_features_are_not_dependent_because_of_their_units():
-    scaled = GRLSRegressor(
-        features=lambda X: np.column_stack([np.ones(len(X)), 1e-9 * X[:, 0], 1e9 * X[:, 1]])
-    )
-    assert_allclose(
-        scaled.fit(X, Y).predict(X), GRLSRegressor(features="linear").fit(X, Y).predict(X), atol=1e-8
-    )
+    scaled = regressor(features=lambda X: np.column_stack([np.ones(len(X)), 1e-9 * X[:, 0], 1e9 * X[:, 1]]))
+    assert_allclose(scaled.fit(X, Y).predict(X), regressor(features="linear").fit(X, Y).predict(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("formulation", ["exact", "published"])
 def test_units_of_the_features_do_not_make_a_model_impossible(formulation):
-    model = GRLSRegressor(
+    model = regressor(
         features=lambda X: np.column_stack([np.ones(len(X)), 1e-9 * X[:, 0], 1e9 * X[:, 1]]),
         formulation=formulation,
     )
@@ -220,7 +217,7 @@ def test_units_of_the_features_do_not_make_a_model_impossible(formulation):
 
 def test_repeated_rows_without_regularization_name_the_kernel_and_the_knob():
     twice = np.vstack([X, X])
-    model = GRLSRegressor(Gaussian(0.5), regularization=0.0)
+    model = regressor(Gaussian(0.5), regularization=0.0)
     with pytest.raises(grls.NotPositiveDefiniteError) as caught:
         model.fit(twice, np.tile(Y, 2))
     message = str(caught.value)
@@ -238,19 +235,19 @@ def test_repeated_rows_without_regularization_name_the_kernel_and_the_knob():
 
 def test_an_indefinite_kernel_is_said_to_be_one():
     with pytest.raises(grls.NotPositiveDefiniteError, match=r"Sigmoid.*not positive definite by nature"):
-        GRLSRegressor(Sigmoid(2.0, -1.0), regularization=1e-8).fit(X, Y)
-    GRLSRegressor(Sigmoid(2.0, -1.0), regularization=10.0).fit(X, Y)
+        regressor(Sigmoid(2.0, -1.0), regularization=1e-8).fit(X, Y)
+    regressor(Sigmoid(2.0, -1.0), regularization=10.0).fit(X, Y)
 
 
 def test_a_matrix_that_is_no_kernels_is_an_error():
     with pytest.raises(grls.NotPositiveDefiniteError, match="check that the matrix is a kernel's"):
-        GRLSRegressor("precomputed", features=None).fit(-np.eye(30), Y)
+        regressor("precomputed", features=None).fit(-np.eye(30), Y)
 
 
 @pytest.mark.parametrize("precision", ["single", "mixed", "auto"])
 def test_no_precision_hides_an_indefinite_matrix(precision):
     with pytest.raises(grls.NotPositiveDefiniteError):
-        GRLSRegressor(Gaussian(0.5), regularization=0.0, precision=precision).fit(
+        regressor(Gaussian(0.5), regularization=0.0, precision=precision).fit(
             np.vstack([X, X]), np.tile(Y, 2)
         )
 
@@ -264,7 +261,7 @@ def test_no_precision_hides_an_indefinite_matrix(precision):
         ({"regularization": -1.0}, ValueError, "regularization must be at least 0, got -1.0"),
         ({"regularization": np.nan}, ValueError, "regularization must be finite"),
         ({"regularization": np.inf}, ValueError, "regularization must be finite"),
-        ({"regularization": "strong"}, TypeError, "regularization must be a number, got 'strong'"),
+        ({"regularization": "strong"}, ValueError, "regularization.*number.*got 'strong'"),
         ({"regularization": None}, TypeError, "regularization must be a number"),
         ({"regularization": True}, TypeError, "regularization must be a number"),
         ({"regularization": [1.0]}, TypeError, "regularization must be a number"),
@@ -286,7 +283,7 @@ def test_no_precision_hides_an_indefinite_matrix(precision):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+@pytest.mark.parametrize("estimator", [regressor, classifier])
 def test_a_parameter_that_cannot_be_is_named(estimator, parameters, error, message):
     with pytest.raises(error, match=message):
         estimator(**parameters).fit(X, LABELS)
@@ -311,7 +308,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
     monkeypatch.setattr(_memory, "available", lambda: 1000)
     monkeypatch.setattr(_core, "solve", lambda *arguments: pytest.fail("the work was begun"))
     with pytest.raises(MemoryError) as caught:
-        GRLSRegressor(Gaussian(1.0), precision=precision).fit(X, Y)
+        regressor(Gaussian(1.0), precision=precision).fit(X, Y)
     message = str(caught.value)
     for words in ("30 samples", "GiB", "free", "fewer samples"):
         assert words in message
@@ -321,16 +318,16 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
 def test_automatic_precision_takes_what_fits(monkeypatch):
     double = _core.solve_bytes(31, "double")
     monkeypatch.setattr(_memory, "available", lambda: double)
-    assert GRLSRegressor(Gaussian(1.0)).fit(X, Y).precision_ == "double"
+    assert regressor(Gaussian(1.0)).fit(X, Y).precision_ == "double"
     monkeypatch.setattr(_memory, "available", lambda: double - 1)
     with pytest.raises(MemoryError):
-        GRLSRegressor(Gaussian(1.0)).fit(X, Y)
-    GRLSRegressor(Gaussian(1.0), precision="single").fit(X, Y)
+        regressor(Gaussian(1.0)).fit(X, Y)
+    regressor(Gaussian(1.0), precision="single").fit(X, Y)
 
 
 def test_memory_that_is_not_known_is_no_limit(monkeypatch):
     monkeypatch.setattr(_memory, "available", lambda: None)
-    GRLSRegressor().fit(X, Y)
+    regressor().fit(X, Y)
 
 
 def test_the_estimate_is_about_half_a_square_matrix():
@@ -351,7 +348,7 @@ def test_the_matrix_of_a_kernel_function_counts_too(monkeypatch):
     needed = _core.solve_bytes(m + 1, "double") + 8 * m * m
     monkeypatch.setattr(_memory, "available", lambda: needed - 4 * m * m)
     with pytest.raises(MemoryError):
-        GRLSRegressor(kernel, precision="double").fit(points, points[:, 0])
+        regressor(kernel, precision="double").fit(points, points[:, 0])
     assert calls == []
 
 
@@ -379,7 +376,7 @@ def failing_refits():
     }
 
 
-@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+@pytest.mark.parametrize("estimator", [regressor, classifier])
 @pytest.mark.parametrize("case", failing_refits())
 def test_a_failed_refit_leaves_the_old_model_as_it_was(estimator, case):
     model = estimator(Gaussian(0.7), features="linear").fit(X, LABELS)
@@ -484,7 +481,7 @@ def kernel_of_too_many_widths(model):
     ],
 )
 def test_a_model_that_was_tampered_with_raises(tamper):
-    model = GRLSRegressor(Gaussian(0.7), features="linear").fit(X, Y)
+    model = regressor(Gaussian(0.7), features="linear").fit(X, Y)
     tamper(model)
     again = pickle.loads(pickle.dumps(model))
     for broken in (model, again):
@@ -493,14 +490,14 @@ def test_a_model_that_was_tampered_with_raises(tamper):
 
 
 def test_a_truncated_pickle_does_not_load():
-    stored = pickle.dumps(GRLSRegressor().fit(X, Y))
+    stored = pickle.dumps(regressor().fit(X, Y))
     for length in np.linspace(1, len(stored) - 1, 25).astype(int):
         with pytest.raises((pickle.UnpicklingError, EOFError, ValueError, AttributeError, IndexError)):
             pickle.loads(stored[:length])
 
 
 def test_formulas_are_not_stored_in_a_model():
-    model = GRLSRegressor(Gaussian() + Linear()).fit(X, Y)
+    model = regressor(Gaussian() + Linear()).fit(X, Y)
     assert not any(isinstance(value, _core.Formula) for value in vars(model).values())
 
 
@@ -515,7 +512,7 @@ from grls.kernels import Gaussian
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12000, 20))
 grls.set_num_threads(2)
-model = grls.GRLSRegressor(Gaussian(3.0), precision="double")
+model = grls.GRLSRegressor(Gaussian(3.0), regularization=1e-3, precision="double")
 sent = []
 
 def interrupt():

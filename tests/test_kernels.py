@@ -512,7 +512,7 @@ def test_tampered_sparse_rows_are_refused(rows):
             _core.kernel_times(formula, a, b, np.ones((2, 1)))
     with pytest.raises((ValueError, TypeError, RuntimeError)):
         _core.solve(
-            formula, parts, np.ones((2, 0)), np.ones((2, 1)), None, 1.0, "exact", "qr", 1e-12, "double", 1
+            formula, parts, np.ones((2, 0)), np.ones((2, 1)), None, 1.0, "exact", "qr", 1e-12, "double"
         )
 
 

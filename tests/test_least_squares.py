@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
-from grls import GRLSClassifier, GRLSRegressor
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed
+from models import classifier, regressor
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.interpolate import RBFInterpolator
@@ -56,7 +56,7 @@ def test_polynomial_features_make_the_rbf_interpolator_of_scipy(d, degree, gamma
     peer = RBFInterpolator(
         X, y, kernel="gaussian", epsilon=1 / (np.sqrt(2) * sigma), degree=degree, smoothing=gamma * len(X)
     )
-    model = GRLSRegressor(Gaussian(sigma), features=TREND[degree], regularization=gamma).fit(X, y)
+    model = regressor(Gaussian(sigma), features=TREND[degree], regularization=gamma).fit(X, y)
     assert_allclose(model.predict(new_points(d)), peer(new_points(d)), rtol=0, atol=1e-8)
 
 
@@ -75,7 +75,7 @@ def test_without_features_it_is_kernel_ridge_regression(kernel, peer, weighted):
     w = np.random.default_rng(1).uniform(0.2, 2.0, len(X)) if weighted else np.ones(len(X))
     gamma = 1e-3
     expected = KernelRidge(alpha=gamma * w.sum(), **peer).fit(X, y, sample_weight=w if weighted else None)
-    model = GRLSRegressor(kernel, features=None, regularization=gamma)
+    model = regressor(kernel, features=None, regularization=gamma)
     model.fit(X, y, sample_weight=w if weighted else None)
     assert_allclose(model.predict(new_points()), expected.predict(new_points()), rtol=0, atol=1e-8)
 
@@ -83,7 +83,7 @@ def test_without_features_it_is_kernel_ridge_regression(kernel, peer, weighted):
 @pytest.mark.parametrize("formulation", ["exact", "published"])
 def test_a_large_regularization_leaves_ordinary_least_squares(formulation):
     X, y = data()
-    model = GRLSRegressor(Gaussian(1.0), features="quadratic", regularization=1e8, formulation=formulation)
+    model = regressor(Gaussian(1.0), features="quadratic", regularization=1e8, formulation=formulation)
     model.fit(X, y)
     _, learnt = model.decompose(new_points())
     assert np.abs(learnt).max() < 1e-6
@@ -97,7 +97,7 @@ def test_a_linear_kernel_with_a_constant_is_the_ridge_classifier():
     X, y = classes()
     gamma = 0.01
     expected = RidgeClassifier(alpha=gamma * len(X)).fit(X, y)
-    model = GRLSClassifier(Linear(), features="constant", regularization=gamma).fit(X, y)
+    model = classifier(Linear(), features="constant", regularization=gamma).fit(X, y)
     assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-8)
     assert_array_equal(model.predict(X), expected.predict(X))
 
@@ -112,15 +112,13 @@ def test_both_formulations_are_those_of_the_reference(kernel):
     T, T_new = (PolynomialTrend(1).fit(X).transform(Z) for Z in (X, new_points()))
     Phi, Phi_new = kernel(X), kernel(new_points(), X)
 
-    exact = GRLSRegressor(kernel, features="linear", regularization=gamma).fit(X, y)
+    exact = regressor(kernel, features="linear", regularization=gamma).fit(X, y)
     c, beta = reference.solve_exact(Phi, T, y, gamma)
     assert_allclose(exact.dual_coef_[:, 0], c, rtol=0, atol=1e-9 * np.abs(c).max())
     assert_allclose(exact.feature_coef_[:, 0], beta, rtol=0, atol=1e-9)
     assert_allclose(exact.predict(new_points()), Phi_new @ c + T_new @ beta, rtol=0, atol=1e-9)
 
-    published = GRLSRegressor(kernel, features="linear", regularization=gamma, formulation="published").fit(
-        X, y
-    )
+    published = regressor(kernel, features="linear", regularization=gamma, formulation="published").fit(X, y)
     residuals = np.abs(published.predict(X) - y)
     pivots = np.argsort(residuals)[:3]  # it interpolates there
     assert residuals[pivots].max() < 1e-9
@@ -139,7 +137,7 @@ def test_no_small_step_lowers_the_weighted_objective():
     X, y = data()
     rng = np.random.default_rng(0)
     w = rng.uniform(0.1, 3.0, len(X))
-    model = GRLSRegressor(Gaussian(0.6), features="linear", regularization=1e-2).fit(X, y, sample_weight=w)
+    model = regressor(Gaussian(0.6), features="linear", regularization=1e-2).fit(X, y, sample_weight=w)
     Phi, T = Gaussian(0.6)(X), model.features_.transform(X)
     c, beta = model.dual_coef_[:, 0], model.feature_coef_[:, 0]
     lowest = reference.weighted_objective(Phi, T, y, 1e-2, c, beta, w)
@@ -156,7 +154,7 @@ def test_no_small_step_lowers_the_weighted_objective():
 def test_data_in_the_span_of_the_features_are_reproduced_without_the_kernel(formulation):
     X, _ = data()
     y = 1 + X[:, 0] - 3 * X[:, 1] + 2 * X[:, 0] * X[:, 1]
-    model = GRLSRegressor(Gaussian(0.6), features="quadratic", formulation=formulation).fit(X, y)
+    model = regressor(Gaussian(0.6), features="quadratic", formulation=formulation).fit(X, y)
     Z = 10 * new_points()  # far outside, where the kernel has died away
     assert_allclose(model.predict(Z), 1 + Z[:, 0] - 3 * Z[:, 1] + 2 * Z[:, 0] * Z[:, 1], atol=1e-8)
     assert np.abs(model.dual_coef_).max() < 1e-10
@@ -165,11 +163,11 @@ def test_data_in_the_span_of_the_features_are_reproduced_without_the_kernel(form
 @pytest.mark.parametrize("k", [1, 3, 70])
 def test_outputs_fitted_together_are_those_fitted_alone(k):
     X, Y = data(k=k)
-    model = GRLSRegressor(Gaussian(0.6), features="linear").fit(X, Y)
+    model = regressor(Gaussian(0.6), features="linear").fit(X, Y)
     assert model.predict(new_points()).shape == (25, k)
     assert model.dual_coef_.shape == (60, k)
     for i in range(0, k, 23):
-        alone = GRLSRegressor(Gaussian(0.6), features="linear").fit(X, Y[:, i])
+        alone = regressor(Gaussian(0.6), features="linear").fit(X, Y[:, i])
         assert alone.predict(new_points()).shape == (25,)
         scale = np.abs(Y[:, i]).max()
         assert_allclose(
@@ -184,7 +182,7 @@ def test_outputs_fitted_together_are_those_fitted_alone(k):
 def test_single_precision_is_close_to_double(formulation):
     X, y = data(300, 3)
     double, single = (
-        GRLSRegressor(
+        regressor(
             Gaussian(1.0),
             features="linear",
             regularization=1e-3,
@@ -203,7 +201,7 @@ def test_single_precision_is_close_to_double(formulation):
 def test_mixed_precision_gives_the_digits_of_double(formulation, k):
     X, y = data(600, 3, k=k)
     double, mixed = (
-        GRLSRegressor(
+        regressor(
             Gaussian(1.0),
             features="linear",
             regularization=1e-3,
@@ -220,7 +218,7 @@ def test_mixed_precision_gives_the_digits_of_double(formulation, k):
 def test_mixed_precision_falls_back_to_double_where_single_cannot_factorise():
     X, y = data(200, 1)
     double, mixed = (
-        GRLSRegressor(Gaussian(1.0), features="linear", regularization=1e-13, precision=precision).fit(X, y)
+        regressor(Gaussian(1.0), features="linear", regularization=1e-13, precision=precision).fit(X, y)
         for precision in ("double", "mixed")
     )
     assert mixed.precision_ == "double"
@@ -230,11 +228,11 @@ def test_mixed_precision_falls_back_to_double_where_single_cannot_factorise():
 def test_automatic_precision_of_a_large_fit_has_the_digits_of_double():
     X, y = data(3200, 5)
     double, auto = (
-        GRLSRegressor(Gaussian(1.0), features="linear", regularization=1e-3, precision=precision).fit(X, y)
+        regressor(Gaussian(1.0), features="linear", regularization=1e-3, precision=precision).fit(X, y)
         for precision in ("double", "auto")
     )
     assert_allclose(auto.predict(new_points(5)), double.predict(new_points(5)), rtol=0, atol=1e-9)
-    assert GRLSRegressor().fit(X[:100], y[:100]).precision_ == "double"
+    assert regressor().fit(X[:100], y[:100]).precision_ == "double"
 
 
 # Data far from the origin.
@@ -249,7 +247,7 @@ def test_an_offset_of_a_million_changes_no_prediction(kernel, d):
     Z = rng.integers(-512, 513, size=(30, d)) / 256
     offset = 2.0**20
     near, far = (
-        GRLSRegressor(kernel, features="quadratic").fit(X + shift, y).predict(Z + shift)
+        regressor(kernel, features="quadratic").fit(X + shift, y).predict(Z + shift)
         for shift in (0.0, offset)
     )
     assert_allclose(far, near, rtol=0, atol=1e-8)
@@ -260,7 +258,7 @@ def test_an_offset_does_no_harm_in_single_precision_either():
     X = rng.integers(-512, 513, size=(100, 2)) / 256
     y = np.sin(X[:, 0]) + X[:, 1] ** 2
     near, far = (
-        GRLSRegressor(Gaussian(0.7), features="quadratic", precision="single")
+        regressor(Gaussian(0.7), features="quadratic", precision="single")
         .fit(X + shift, y)
         .predict(X + shift)
         for shift in (0.0, 2.0**20)
@@ -273,8 +271,8 @@ def test_an_offset_does_no_harm_in_single_precision_either():
 
 def test_two_classes_are_regression_on_plus_and_minus_one():
     X, y = classes(2)
-    model = GRLSClassifier(Gaussian(2.0), features="linear").fit(X, y)
-    regression = GRLSRegressor(Gaussian(2.0), features="linear").fit(X, 2.0 * y - 1)
+    model = classifier(Gaussian(2.0), features="linear").fit(X, y)
+    regression = regressor(Gaussian(2.0), features="linear").fit(X, 2.0 * y - 1)
     assert model.decision_function(X).shape == (len(X),)
     assert_allclose(model.decision_function(X), regression.predict(X), rtol=0, atol=1e-12)
     assert_array_equal(model.predict(X), (regression.predict(X) > 0).astype(int))
@@ -282,11 +280,11 @@ def test_two_classes_are_regression_on_plus_and_minus_one():
 
 def test_several_classes_are_one_versus_all():
     X, y = classes(4)
-    model = GRLSClassifier(Gaussian(2.0), features="linear").fit(X, y)
+    model = classifier(Gaussian(2.0), features="linear").fit(X, y)
     scores = model.decision_function(X)
     assert scores.shape == (len(X), 4)
     for label in range(4):
-        binary = GRLSClassifier(Gaussian(2.0), features="linear").fit(X, y == label)
+        binary = classifier(Gaussian(2.0), features="linear").fit(X, y == label)
         assert_allclose(scores[:, label], binary.decision_function(X), rtol=0, atol=1e-10)
     assert_array_equal(model.predict(X), scores.argmax(axis=1))
 
@@ -295,9 +293,9 @@ def test_several_classes_are_one_versus_all():
 def test_labels_may_be_strings(names):
     X, y = classes(len(names))
     labels = np.array(names, dtype=object)[y]
-    model = GRLSClassifier(Gaussian(2.0)).fit(X, labels)
+    model = classifier(Gaussian(2.0)).fit(X, labels)
     assert list(model.classes_) == sorted(names)
-    numbers = GRLSClassifier(Gaussian(2.0)).fit(X, y)
+    numbers = classifier(Gaussian(2.0)).fit(X, y)
     assert_array_equal(model.predict(X), np.array(names)[numbers.predict(X)])
     assert model.score(X, labels) == numbers.score(X, y)
 
@@ -305,12 +303,10 @@ def test_labels_may_be_strings(names):
 def test_class_weights_are_sample_weights():
     X, y = classes(3)
     weights = {0: 1.0, 1: 5.0, 2: 0.5}
-    by_class = GRLSClassifier(Gaussian(2.0), class_weight=weights).fit(X, y)
-    by_sample = GRLSClassifier(Gaussian(2.0)).fit(X, y, sample_weight=np.vectorize(weights.get)(y))
+    by_class = classifier(Gaussian(2.0), class_weight=weights).fit(X, y)
+    by_sample = classifier(Gaussian(2.0)).fit(X, y, sample_weight=np.vectorize(weights.get)(y))
     assert_allclose(by_class.decision_function(X), by_sample.decision_function(X), rtol=0, atol=1e-12)
-    doubled = GRLSClassifier(Gaussian(2.0), class_weight=weights).fit(
-        X, y, sample_weight=np.full(len(X), 2.0)
-    )
+    doubled = classifier(Gaussian(2.0), class_weight=weights).fit(X, y, sample_weight=np.full(len(X), 2.0))
     assert_allclose(by_class.decision_function(X), doubled.decision_function(X), rtol=0, atol=1e-9)
 
 
@@ -318,16 +314,16 @@ def test_balanced_class_weights_give_every_class_the_same_weight():
     X, y = classes(2)
     keep = np.flatnonzero((y == 0) | (np.arange(len(y)) % 5 == 0))
     X, y = X[keep], y[keep]
-    balanced = GRLSClassifier(Gaussian(2.0), class_weight="balanced").fit(X, y)
+    balanced = classifier(Gaussian(2.0), class_weight="balanced").fit(X, y)
     counts = np.bincount(y)
-    explicit = GRLSClassifier(Gaussian(2.0)).fit(X, y, sample_weight=len(y) / (2 * counts[y]))
+    explicit = classifier(Gaussian(2.0)).fit(X, y, sample_weight=len(y) / (2 * counts[y]))
     assert_allclose(balanced.decision_function(X), explicit.decision_function(X), rtol=0, atol=1e-12)
 
 
 def test_a_class_of_weight_zero_is_no_class():
     X, y = classes(3)
-    without = GRLSClassifier(Gaussian(2.0)).fit(X[y < 2], y[y < 2])
-    weighted = GRLSClassifier(Gaussian(2.0)).fit(X, y, sample_weight=(y < 2).astype(float))
+    without = classifier(Gaussian(2.0)).fit(X[y < 2], y[y < 2])
+    weighted = classifier(Gaussian(2.0)).fit(X, y, sample_weight=(y < 2).astype(float))
     assert list(weighted.classes_) == [0, 1]
     assert_array_equal(weighted.predict(X), without.predict(X))
     assert weighted.decision_function(X).shape == without.decision_function(X).shape
@@ -336,20 +332,18 @@ def test_a_class_of_weight_zero_is_no_class():
 
 def test_a_class_weight_of_zero_is_no_class_either():
     X, y = classes(3)
-    without = GRLSClassifier(Gaussian(2.0)).fit(X[y < 2], y[y < 2])
-    weighted = GRLSClassifier(Gaussian(2.0), class_weight={0: 1.0, 1: 1.0, 2: 0.0}).fit(X, y)
+    without = classifier(Gaussian(2.0)).fit(X[y < 2], y[y < 2])
+    weighted = classifier(Gaussian(2.0), class_weight={0: 1.0, 1: 1.0, 2: 0.0}).fit(X, y)
     assert_array_equal(weighted.predict(X), without.predict(X))
     with pytest.raises(ValueError, match="one class"):
-        GRLSClassifier(Gaussian(2.0), class_weight={0: 1.0, 1: 0.0}).fit(X[y < 2], y[y < 2])
+        classifier(Gaussian(2.0), class_weight={0: 1.0, 1: 0.0}).fit(X[y < 2], y[y < 2])
 
 
 def test_balanced_class_weights_do_not_count_samples_of_weight_zero():
     X, y = classes(2)
     keep = (y == 0) | (np.arange(len(y)) % 3 == 0)
-    without = GRLSClassifier(Gaussian(2.0), class_weight="balanced").fit(X[keep], y[keep])
-    weighted = GRLSClassifier(Gaussian(2.0), class_weight="balanced").fit(
-        X, y, sample_weight=keep.astype(float)
-    )
+    without = classifier(Gaussian(2.0), class_weight="balanced").fit(X[keep], y[keep])
+    weighted = classifier(Gaussian(2.0), class_weight="balanced").fit(X, y, sample_weight=keep.astype(float))
     assert_allclose(weighted.decision_function(X), without.decision_function(X), rtol=0, atol=1e-9)
 
 
@@ -378,7 +372,7 @@ def test_features_of_every_form_with_the_same_span_give_the_same_model():
     ]
     expected = reference.solve_exact(Gaussian(0.6)(X), linear, y, 1e-3)
     for features in forms:
-        model = GRLSRegressor(Gaussian(0.6), features=features).fit(X, y)
+        model = regressor(Gaussian(0.6), features=features).fit(X, y)
         assert model.n_features_free_ == 3, features
         assert model.feature_coef_.shape == (3, 1)
         assert len(model.feature_names_free_) == 3
@@ -388,12 +382,12 @@ def test_features_of_every_form_with_the_same_span_give_the_same_model():
 
 def test_no_features_are_none_at_all():
     X, y = data()
-    none = GRLSRegressor(Gaussian(0.6), features=None).fit(X, y)
+    none = regressor(Gaussian(0.6), features=None).fit(X, y)
     assert none.n_features_free_ == 0
     assert none.feature_names_free_ == []
     assert none.features_ is None
     assert none.feature_coef_.shape == (0, 1)
-    empty = GRLSRegressor(Gaussian(0.6), features=lambda X: np.empty((len(X), 0))).fit(X, y)
+    empty = regressor(Gaussian(0.6), features=lambda X: np.empty((len(X), 0))).fit(X, y)
     assert_allclose(empty.predict(X), none.predict(X), rtol=0, atol=1e-12)
     known, learnt = none.decompose(X)
     assert np.all(known == 0)
@@ -402,8 +396,8 @@ def test_no_features_are_none_at_all():
 
 def test_a_feature_may_come_as_a_flat_array():
     X, y = data()
-    flat = GRLSRegressor(Gaussian(0.6), features=lambda X: np.abs(X[:, 0])).fit(X, y)
-    column = GRLSRegressor(Gaussian(0.6), features=lambda X: np.abs(X[:, :1])).fit(X, y)
+    flat = regressor(Gaussian(0.6), features=lambda X: np.abs(X[:, 0])).fit(X, y)
+    column = regressor(Gaussian(0.6), features=lambda X: np.abs(X[:, :1])).fit(X, y)
     assert_allclose(flat.predict(new_points()), column.predict(new_points()), rtol=0, atol=1e-12)
 
 
@@ -413,16 +407,16 @@ def test_features_see_the_data_frame_with_its_names():
     by_name = ColumnTransformer(
         [("spline", SplineTransformer(4, degree=2), ["b"]), ("plain", "passthrough", ["c"])]
     )
-    model = GRLSRegressor(Gaussian(1.0), features=by_name).fit(frame, y)
+    model = regressor(Gaussian(1.0), features=by_name).fit(frame, y)
     by_position = make_column_transformer((SplineTransformer(4, degree=2), [1]), ("passthrough", [2]))
-    expected = GRLSRegressor(Gaussian(1.0), features=by_position).fit(X, y)
+    expected = regressor(Gaussian(1.0), features=by_position).fit(X, y)
     assert_allclose(model.predict(frame), expected.predict(X), rtol=0, atol=1e-12)
     assert model.feature_names_free_[-1] == "plain__c"
-    columns = GRLSRegressor(Gaussian(1.0), features=Columns(["c", "a"])).fit(frame, y)
+    columns = regressor(Gaussian(1.0), features=Columns(["c", "a"])).fit(frame, y)
     assert columns.feature_names_free_ == ["1", "c", "a"]
-    function = GRLSRegressor(Gaussian(1.0), features=lambda f: f[["a"]].to_numpy()).fit(frame, y)
+    function = regressor(Gaussian(1.0), features=lambda f: f[["a"]].to_numpy()).fit(frame, y)
     assert function.n_features_free_ == 1
-    trend = GRLSRegressor(Gaussian(1.0), features="linear").fit(frame, y)
+    trend = regressor(Gaussian(1.0), features="linear").fit(frame, y)
     assert trend.feature_names_free_ == ["1", "a", "b", "c"]
 
 
@@ -433,9 +427,9 @@ def test_a_transformer_may_give_sparse_features():
     y = y + 3.0 * group
     encoder = make_column_transformer((OneHotEncoder(sparse_output=True), [2]), sparse_threshold=1.0)
     assert sparse.issparse(encoder.fit_transform(X))
-    model = GRLSRegressor(Gaussian(0.6).on([0, 1]), features=encoder).fit(X, y)
+    model = regressor(Gaussian(0.6).on([0, 1]), features=encoder).fit(X, y)
     dense = make_column_transformer((OneHotEncoder(sparse_output=False), [2]))
-    expected = GRLSRegressor(Gaussian(0.6).on([0, 1]), features=dense).fit(X, y)
+    expected = regressor(Gaussian(0.6).on([0, 1]), features=dense).fit(X, y)
     assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-12)
     assert model.n_features_free_ == 4
 
@@ -443,7 +437,7 @@ def test_a_transformer_may_give_sparse_features():
 def test_the_transformer_given_is_left_alone():
     X, y = data()
     trend = PolynomialTrend(1)
-    model = GRLSRegressor(features=trend).fit(X, y)
+    model = regressor(features=trend).fit(X, y)
     assert not hasattr(trend, "centre_")
     assert model.features_ is not trend
 
@@ -455,30 +449,30 @@ def test_a_transformer_is_fitted_with_the_targets():
             return super().fit(X)
 
     X, y = data()
-    model = GRLSRegressor(features=Targets()).fit(X, y)
+    model = regressor(features=Targets()).fit(X, y)
     assert_array_equal(model.features_.seen_, y)
     X, y = classes(3)
-    model = GRLSClassifier(features=Targets()).fit(X, y)
+    model = classifier(features=Targets()).fit(X, y)
     assert_array_equal(model.features_.seen_, y)
 
 
 @pytest.mark.parametrize("features", [None, "constant", "linear", "quadratic", cubic])
 def test_the_two_parts_of_the_model_add_up(features):
     X, y = data(k=2)
-    model = GRLSRegressor(Gaussian(0.6), features=features).fit(X, y)
+    model = regressor(Gaussian(0.6), features=features).fit(X, y)
     known, learnt = model.decompose(new_points())
     assert known.shape == learnt.shape == (25, 2)
     assert_allclose(known + learnt, model.predict(new_points()), rtol=0, atol=1e-12)
-    single = GRLSRegressor(Gaussian(0.6), features=features).fit(X, y[:, 0])
+    single = regressor(Gaussian(0.6), features=features).fit(X, y[:, 0])
     assert single.decompose(new_points())[0].shape == (25,)
     X, y = classes(2)
-    classifier = GRLSClassifier(features=features).fit(X, y)
+    classifier = classifier(features=features).fit(X, y)
     assert_allclose(sum(classifier.decompose(X)), classifier.decision_function(X), rtol=0, atol=1e-12)
 
 
 def test_the_known_part_is_the_features_times_their_coefficients():
     X, y = data()
-    model = GRLSRegressor(Gaussian(0.6), features=cubic).fit(X, y)
+    model = regressor(Gaussian(0.6), features=cubic).fit(X, y)
     known, learnt = model.decompose(new_points())
     assert_allclose(known, cubic(new_points()) @ model.feature_coef_[:, 0], rtol=1e-12)
     assert_allclose(learnt, Gaussian(0.6)(new_points(), X) @ model.dual_coef_[:, 0], rtol=0, atol=1e-10)
@@ -491,8 +485,8 @@ def test_the_known_part_is_the_features_times_their_coefficients():
 def test_a_kernel_reads_columns_of_a_data_frame_by_name():
     X, y = data(d=3)
     frame = pd.DataFrame(X, columns=["north", "east", "time"])
-    by_name = GRLSRegressor(Gaussian(0.6).on(["north", "east"]) * Laplace().on("time")).fit(frame, y)
-    by_position = GRLSRegressor(Gaussian(0.6).on([0, 1]) * Laplace().on(2)).fit(X, y)
+    by_name = regressor(Gaussian(0.6).on(["north", "east"]) * Laplace().on("time")).fit(frame, y)
+    by_position = regressor(Gaussian(0.6).on([0, 1]) * Laplace().on(2)).fit(X, y)
     assert_allclose(by_name.predict(frame), by_position.predict(X), rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match="names"):
         by_name.predict(frame.rename(columns={"time": "depth"}))
@@ -508,8 +502,8 @@ def test_sparse_and_dense_data_give_the_same_model(kernel, features, form):
     y = X[:, 0] - X[:, 1] ** 2
     w = rng.integers(0, 3, len(X)).astype(float)
     for weights in (None, w):
-        dense = GRLSRegressor(kernel, features=features).fit(X, y, sample_weight=weights)
-        csr = GRLSRegressor(kernel, features=features).fit(form(X), y, sample_weight=weights)
+        dense = regressor(kernel, features=features).fit(X, y, sample_weight=weights)
+        csr = regressor(kernel, features=features).fit(form(X), y, sample_weight=weights)
         for model in (dense, csr):
             for points in (Z, form(Z)):
                 assert_allclose(model.predict(points), dense.predict(Z), rtol=0, atol=1e-8)
@@ -518,7 +512,7 @@ def test_sparse_and_dense_data_give_the_same_model(kernel, features, form):
 def test_wide_sparse_data_are_fitted_without_being_made_dense():
     X = sparse.random(60, 200_000, density=1e-4, format="csr", random_state=0)
     y = np.arange(60) % 2
-    model = GRLSClassifier(Linear(), features="constant", regularization=1e-6).fit(X, y)
+    model = classifier(Linear(), features="constant", regularization=1e-6).fit(X, y)
     assert sparse.issparse(model.X_fit_)
     assert model.score(X, y) == 1.0
 
@@ -527,8 +521,8 @@ def test_wide_sparse_data_are_fitted_without_being_made_dense():
 def test_float32_data_are_fitted_to_the_digits_they_have(kernel):
     X, y = data(d=2)
     X = X.astype(np.float32)
-    single = GRLSRegressor(kernel, features="linear").fit(X, y.astype(np.float32))
-    double = GRLSRegressor(kernel, features="linear").fit(X.astype(float), y.astype(np.float32))
+    single = regressor(kernel, features="linear").fit(X, y.astype(np.float32))
+    double = regressor(kernel, features="linear").fit(X.astype(float), y.astype(np.float32))
     assert_allclose(single.predict(X), double.predict(X.astype(float)), rtol=0, atol=1e-6)
     assert single.predict(X).dtype == np.float64
 
@@ -536,9 +530,9 @@ def test_float32_data_are_fitted_to_the_digits_they_have(kernel):
 def test_lists_integers_and_fortran_order_are_data_too():
     X = [[0, 1], [2, 3], [5, 4], [7, 7], [1, 6]]
     y = [1, 2, 3, 4, 6]
-    expected = GRLSRegressor(Gaussian(3.0)).fit(np.array(X, dtype=float), y).predict(X)
+    expected = regressor(Gaussian(3.0)).fit(np.array(X, dtype=float), y).predict(X)
     for form in (list, np.array, np.asfortranarray, pd.DataFrame, lambda X: np.array(X)[::-1][::-1]):
-        assert_allclose(GRLSRegressor(Gaussian(3.0)).fit(form(X), y).predict(form(X)), expected, atol=1e-12)
+        assert_allclose(regressor(Gaussian(3.0)).fit(form(X), y).predict(form(X)), expected, atol=1e-12)
 
 
 # Weights.
@@ -546,8 +540,8 @@ def test_lists_integers_and_fortran_order_are_data_too():
 
 def test_a_number_as_weight_is_every_weight():
     X, y = data()
-    one = GRLSRegressor().fit(X, y)
-    assert_allclose(GRLSRegressor().fit(X, y, sample_weight=3.0).predict(X), one.predict(X), atol=1e-9)
+    one = regressor().fit(X, y)
+    assert_allclose(regressor().fit(X, y, sample_weight=3.0).predict(X), one.predict(X), atol=1e-9)
 
 
 def test_zero_weights_drop_the_rows_of_data_frames_and_features_too():
@@ -555,8 +549,8 @@ def test_zero_weights_drop_the_rows_of_data_frames_and_features_too():
     w = (np.arange(len(X)) % 3 > 0).astype(float)
     frame = pd.DataFrame(X, columns=["a", "b"])
     encoder = make_column_transformer((SplineTransformer(4), ["a"]))
-    weighted = GRLSRegressor(features=encoder).fit(frame, y, sample_weight=w)
-    without = GRLSRegressor(features=encoder).fit(frame[w > 0], y[w > 0])
+    weighted = regressor(features=encoder).fit(frame, y, sample_weight=w)
+    without = regressor(features=encoder).fit(frame[w > 0], y[w > 0])
     assert_allclose(weighted.predict(frame), without.predict(frame), rtol=0, atol=1e-10)
     assert weighted.X_fit_.shape == (40, 2)
 
@@ -568,12 +562,12 @@ def test_zero_weights_drop_the_rows_of_data_frames_and_features_too():
 @pytest.mark.parametrize("features", [None, "constant"])
 def test_a_precomputed_kernel_is_the_kernel_it_was_computed_by(kernel, features):
     X, y = data()
-    expected = GRLSRegressor(Gaussian(0.6), features=features).fit(X, y)
-    model = GRLSRegressor(kernel, features=features).fit(Gaussian(0.6)(X), y)
+    expected = regressor(Gaussian(0.6), features=features).fit(X, y)
+    model = regressor(kernel, features=features).fit(Gaussian(0.6)(X), y)
     K_new = Gaussian(0.6)(new_points(), X)
     assert_allclose(model.predict(K_new), expected.predict(new_points()), rtol=0, atol=1e-10)
     assert_allclose(sum(model.decompose(K_new)), model.predict(K_new), rtol=0, atol=1e-12)
-    as_frame = GRLSRegressor(kernel, features=features).fit(pd.DataFrame(Gaussian(0.6)(X)), y)
+    as_frame = regressor(kernel, features=features).fit(pd.DataFrame(Gaussian(0.6)(X)), y)
     assert_allclose(as_frame.predict(pd.DataFrame(K_new)), model.predict(K_new), rtol=0, atol=1e-12)
 
 
@@ -582,8 +576,8 @@ def test_a_precomputed_kernel_is_the_kernel_it_was_computed_by(kernel, features)
 def test_a_precomputed_kernel_takes_zero_weights(features, form):
     X, y = data()
     w = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    expected = GRLSRegressor(Gaussian(0.6), features=features).fit(X, y, sample_weight=w)
-    model = GRLSRegressor("precomputed", features=features).fit(form(Gaussian(0.6)(X)), y, sample_weight=w)
+    expected = regressor(Gaussian(0.6), features=features).fit(X, y, sample_weight=w)
+    model = regressor("precomputed", features=features).fit(form(Gaussian(0.6)(X)), y, sample_weight=w)
     K_new = form(Gaussian(0.6)(new_points(), X))  # against all samples, those of weight zero as well
     assert_allclose(model.predict(K_new), expected.predict(new_points()), rtol=0, atol=1e-10)
 
@@ -594,7 +588,7 @@ def test_a_precomputed_kernel_is_cut_right_in_a_grid_search():
     grid = {"regularization": [1e-4, 1e-2, 1.0]}
     for weights in (None, w):
         searches = [
-            GridSearchCV(GRLSRegressor(kernel, features=None), grid, cv=KFold(3)).fit(
+            GridSearchCV(regressor(kernel, features=None), grid, cv=KFold(3)).fit(
                 points, y, sample_weight=weights
             )
             for kernel, points in [(Gaussian(0.6), X), ("precomputed", Gaussian(0.6)(X))]
@@ -610,30 +604,30 @@ def rbf(X, Z):
 
 def test_a_function_is_a_kernel():
     X, y = data()
-    expected = GRLSRegressor(Gaussian(0.6), features="linear").fit(X, y).predict(new_points())
-    model = GRLSRegressor(rbf, features="linear").fit(X, y)
+    expected = regressor(Gaussian(0.6), features="linear").fit(X, y).predict(new_points())
+    model = regressor(rbf, features="linear").fit(X, y)
     assert_allclose(model.predict(new_points()), expected, rtol=0, atol=1e-10)
     w = (np.arange(len(X)) % 2).astype(float)
-    weighted = GRLSRegressor(rbf).fit(X, y, sample_weight=w)
-    without = GRLSRegressor(rbf).fit(X[1::2], y[1::2])
+    weighted = regressor(rbf).fit(X, y, sample_weight=w)
+    without = regressor(rbf).fit(X[1::2], y[1::2])
     assert_allclose(weighted.predict(X), without.predict(X), rtol=0, atol=1e-12)
 
 
 def test_the_example_of_iris_is_learnt():
     X, y = load_iris(return_X_y=True)
-    assert GRLSClassifier("gaussian", features="linear").fit(X, y).score(X, y) > 0.97
+    assert classifier("gaussian", features="linear").fit(X, y).score(X, y) > 0.97
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "linear", "polynomial"])
 def test_kernels_go_by_name(name):
     X, y = data()
-    model = GRLSRegressor(name, regularization=1e-3).fit(X, y)
+    model = regressor(name, regularization=1e-3).fit(X, y)
     assert model.score(X, y) > 0.8
     assert not isinstance(model.kernel_, str)
 
 
 def test_the_stages_of_a_fit_are_timed():
     X, y = data()
-    seconds = GRLSRegressor().fit(X, y).fit_seconds_
+    seconds = regressor().fit(X, y).fit_seconds_
     assert set(seconds) == {"basis", "gram", "assemble", "factor", "solve"}
     assert all(value >= 0 for value in seconds.values())

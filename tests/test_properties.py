@@ -1,10 +1,10 @@
 """What must hold for any data: invariances and equivalences of the fitted function."""
 
 import numpy as np
-from grls import GRLSClassifier, GRLSRegressor
 from grls.kernels import Constant, Gaussian, Laplace, Linear, Polynomial
 from hypothesis import given
 from hypothesis import strategies as st
+from models import classifier, regressor
 from numpy.testing import assert_allclose
 
 RADIAL = [
@@ -47,7 +47,7 @@ def test_the_order_of_the_samples_does_not_matter(seed, m, d, kernel, trend, gam
     X, y, Z, rng = sample(seed, m, d)
     w = rng.uniform(0.2, 2.0, m)
     order = rng.permutation(m)
-    model = GRLSRegressor(kernel, features=allowed(trend, m, d), regularization=gamma, precision=precision)
+    model = regressor(kernel, features=allowed(trend, m, d), regularization=gamma, precision=precision)
     before = model.fit(X, y, sample_weight=w)
     expected, coefficients = before.predict(Z), before.dual_coef_
     model.fit(X[order], y[order], sample_weight=w[order])
@@ -68,7 +68,7 @@ def test_an_invertible_recombination_of_the_features_changes_nothing(seed, m, d,
     def mixed(points):
         return plain(points) @ mixing
 
-    fitted = [GRLSRegressor(kernel, features=f, regularization=gamma).fit(X, y) for f in (plain, mixed)]
+    fitted = [regressor(kernel, features=f, regularization=gamma).fit(X, y) for f in (plain, mixed)]
     close(fitted[1].predict(Z), fitted[0].predict(Z))
     close(mixing @ fitted[1].feature_coef_, fitted[0].feature_coef_)
 
@@ -86,8 +86,8 @@ def test_moving_all_points_moves_the_function_with_them(seed, m, d, kernel, tren
     X, y, Z, rng = sample(seed, m, d)
     moved = np.round(shift * rng.uniform(-1, 1, d))
     trend = allowed(trend, m, d)
-    here = GRLSRegressor(kernel, features=trend, regularization=gamma).fit(X, y)
-    there = GRLSRegressor(kernel, features=trend, regularization=gamma).fit(X + moved, y)
+    here = regressor(kernel, features=trend, regularization=gamma).fit(X, y)
+    there = regressor(kernel, features=trend, regularization=gamma).fit(X + moved, y)
     close(there.predict(Z + moved), here.predict(Z), 1e-6)
 
 
@@ -95,7 +95,7 @@ def test_moving_all_points_moves_the_function_with_them(seed, m, d, kernel, tren
 def test_a_weight_of_two_is_the_row_twice(seed, m, d, kernel, trend, gamma):
     X, y, Z, rng = sample(seed, m, d)
     counts = rng.integers(1, 4, m)
-    model = GRLSRegressor(kernel, features=allowed(trend, m, d), regularization=gamma)
+    model = regressor(kernel, features=allowed(trend, m, d), regularization=gamma)
     weighted = model.fit(X, y, sample_weight=counts.astype(float)).predict(Z)
     repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).predict(Z)
     close(weighted, repeated)
@@ -108,7 +108,7 @@ def test_a_weight_of_zero_is_no_row(seed, m, d, kernel, trend, gamma):
     w[:6] = 1.0
     trend = allowed(trend, int((w > 0).sum()), d)
     y[w == 0] = 1e6  # must not be looked at
-    model = GRLSRegressor(kernel, features=trend, regularization=gamma)
+    model = regressor(kernel, features=trend, regularization=gamma)
     weighted = model.fit(X, y, sample_weight=w).predict(Z)
     without = model.fit(X[w > 0], y[w > 0], sample_weight=w[w > 0]).predict(Z)
     close(weighted, without, 1e-10)
@@ -118,7 +118,7 @@ def test_a_weight_of_zero_is_no_row(seed, m, d, kernel, trend, gamma):
 def test_the_scale_of_the_weights_does_not_matter(seed, m, d, kernel, trend, gamma):
     X, y, Z, rng = sample(seed, m, d)
     w = rng.uniform(0.5, 2.0, m)
-    model = GRLSRegressor(kernel, features=allowed(trend, m, d), regularization=gamma)
+    model = regressor(kernel, features=allowed(trend, m, d), regularization=gamma)
     close(model.fit(X, y, sample_weight=1000 * w).predict(Z), model.fit(X, y, sample_weight=w).predict(Z))
 
 
@@ -126,9 +126,7 @@ def test_the_scale_of_the_weights_does_not_matter(seed, m, d, kernel, trend, gam
 def test_the_function_is_linear_in_the_targets(seed, m, d, kernel, trend, gamma, formulation):
     X, y, Z, rng = sample(seed, m, d)
     other = rng.normal(size=m)
-    model = GRLSRegressor(
-        kernel, features=allowed(trend, m, d), regularization=gamma, formulation=formulation
-    )
+    model = regressor(kernel, features=allowed(trend, m, d), regularization=gamma, formulation=formulation)
     a, b, both = (model.fit(X, targets).predict(Z) for targets in (y, other, 2 * y - 3 * other))
     assert_allclose(both, 2 * a - 3 * b, rtol=0, atol=1e-7 * max(1, np.abs(a).max(), np.abs(b).max()))
 
@@ -137,7 +135,7 @@ def test_the_function_is_linear_in_the_targets(seed, m, d, kernel, trend, gamma,
 def test_what_the_features_can_say_is_reproduced_by_them_alone(seed, m, d, kernel, gamma, formulation):
     X, _, Z, rng = sample(seed, m, d)
     truth = rng.normal(size=d)
-    model = GRLSRegressor(kernel, features="linear", regularization=gamma, formulation=formulation)
+    model = regressor(kernel, features="linear", regularization=gamma, formulation=formulation)
     model.fit(X, 3 + X @ truth)
     close(model.predict(Z), 3 + Z @ truth, 1e-9)
     close(model.decompose(Z)[1], np.zeros(len(Z)), 1e-9)
@@ -147,7 +145,7 @@ def test_what_the_features_can_say_is_reproduced_by_them_alone(seed, m, d, kerne
 def test_a_larger_regularization_fits_the_targets_less(seed, m, d, kernel, gamma):
     X, y, _, _ = sample(seed, m, d)
     errors = [
-        np.mean((GRLSRegressor(kernel, regularization=g).fit(X, y).predict(X) - y) ** 2)
+        np.mean((regressor(kernel, regularization=g).fit(X, y).predict(X) - y) ** 2)
         for g in (gamma, 10 * gamma)
     ]
     assert errors[0] <= errors[1] * (1 + 1e-9)
@@ -158,7 +156,7 @@ def test_names_of_classes_do_not_matter(seed, m, d, kernel, gamma):
     X, _, Z, rng = sample(seed, m, d)
     labels = rng.integers(0, 3, m)
     labels[:3] = [0, 1, 2]
-    model = GRLSClassifier(kernel, regularization=gamma)
+    model = classifier(kernel, regularization=gamma)
     scores = model.fit(X, labels).decision_function(Z)
     renamed = np.array(["c", "a", "b"])[labels]
     close(model.fit(X, renamed).decision_function(Z), scores[:, [1, 2, 0]], 1e-9)

@@ -12,8 +12,9 @@ from pathlib import Path
 import grls
 import numpy as np
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, _core
+from grls import _core
 from grls.kernels import Gaussian, Laplace
+from models import classifier, regressor
 from numpy.testing import assert_allclose
 from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -48,12 +49,12 @@ def growth(action, times):
 
 def test_ten_thousand_fits_leave_no_memory_behind():
     points, targets = X[:20], Y[:20]
-    model = GRLSRegressor(Gaussian(0.5), features=lambda X: X[:, :1])
+    model = regressor(Gaussian(0.5), features=lambda X: X[:, :1])
     assert growth(lambda: model.fit(points, targets), 10_000) < 2**21  # 210 bytes a fit
 
 
 def test_predictions_and_kernel_matrices_leave_no_memory_behind():
-    model = GRLSRegressor(Gaussian(0.5) + Laplace(1.0).on([0])).fit(X, Y)
+    model = regressor(Gaussian(0.5) + Laplace(1.0).on([0])).fit(X, Y)
     assert growth(lambda: (model.predict(X[:50]), model.kernel_(X[:50])), 2000) < 2**21
 
 
@@ -62,14 +63,14 @@ def test_fits_that_fail_leave_no_memory_behind():
 
     def fail():
         with pytest.raises(grls.NotPositiveDefiniteError):
-            GRLSRegressor(Gaussian(0.5), regularization=0.0).fit(twice, np.tile(Y[:100], 2))
+            regressor(Gaussian(0.5), regularization=0.0).fit(twice, np.tile(Y[:100], 2))
 
     assert growth(fail, 1000) < 2**22
 
 
 def test_a_large_fit_gives_its_matrix_back():
     points = RNG.uniform(size=(3000, 2))
-    assert growth(lambda: GRLSRegressor(Gaussian(0.1)).fit(points, points[:, 0]), 4) < 2**24
+    assert growth(lambda: regressor(Gaussian(0.1)).fit(points, points[:, 0]), 4) < 2**24
 
 
 # Threads.
@@ -103,13 +104,13 @@ def test_the_own_setting_goes_first_and_none_ends_it():
 def test_the_threads_of_the_blas_are_put_back_after_work_and_after_errors(limit):
     with threadpool_limits(limit):
         before = blas_threads()
-        model = GRLSRegressor(Gaussian(0.5)).fit(X, Y)
+        model = regressor(Gaussian(0.5)).fit(X, Y)
         assert blas_threads() == before
         model.predict(X)
         model.kernel_(X)
         assert blas_threads() == before
         with pytest.raises(grls.NotPositiveDefiniteError):
-            GRLSRegressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
+            regressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
         assert blas_threads() == before
         with pytest.raises(ValueError, match="coefficients"):
             _core.kernel_times(model.kernel_.lower(3), X, X, np.ones((3, 1)))
@@ -118,20 +119,20 @@ def test_the_threads_of_the_blas_are_put_back_after_work_and_after_errors(limit)
 
 
 def test_the_blas_of_scipy_still_answers_right_after_fits():
-    GRLSRegressor(Gaussian(0.5)).fit(X, Y)
+    regressor(Gaussian(0.5)).fit(X, Y)
     assert_allclose(blas.dgemm(1.0, X.T, X), X.T @ X)
 
 
 def test_more_threads_than_cores_and_than_work_are_harmless(threads):
-    expected = GRLSRegressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
+    expected = regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
     grls.set_num_threads(64)
-    assert_allclose(GRLSRegressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X), expected, atol=1e-9)
-    assert GRLSRegressor(Gaussian(0.5)).fit(X[:3], Y[:3]).predict(X[:1]).shape == (1,)
+    assert_allclose(regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X), expected, atol=1e-9)
+    assert regressor(Gaussian(0.5)).fit(X[:3], Y[:3]).predict(X[:1]).shape == (1,)
 
 
 def test_python_threads_that_fit_at_the_same_time_get_their_own_answers():
     jobs = [(Gaussian(s), features) for s in (0.3, 0.6, 1.2) for features in ("constant", "linear")]
-    expected = [GRLSRegressor(k, features=f).fit(X, Y).predict(X) for k, f in jobs]
+    expected = [regressor(k, features=f).fit(X, Y).predict(X) for k, f in jobs]
     before = blas_threads()
     answers: dict[int, list] = {i: [] for i in range(len(jobs))}
     errors = []
@@ -142,7 +143,7 @@ def test_python_threads_that_fit_at_the_same_time_get_their_own_answers():
             start.wait()
             for _ in range(10):
                 kernel, features = jobs[i]
-                answers[i].append(GRLSRegressor(kernel, features=features).fit(X, Y).predict(X))
+                answers[i].append(regressor(kernel, features=features).fit(X, Y).predict(X))
         except Exception as error:
             errors.append(error)
 
@@ -160,16 +161,16 @@ def test_python_threads_that_fit_at_the_same_time_get_their_own_answers():
 
 
 def test_errors_in_one_python_thread_do_not_reach_another():
-    expected = GRLSRegressor(Gaussian(0.5)).fit(X, Y).predict(X)
+    expected = regressor(Gaussian(0.5)).fit(X, Y).predict(X)
     outcomes = {"good": [], "bad": []}
 
     def good():
-        outcomes["good"] += [GRLSRegressor(Gaussian(0.5)).fit(X, Y).predict(X) for _ in range(15)]
+        outcomes["good"] += [regressor(Gaussian(0.5)).fit(X, Y).predict(X) for _ in range(15)]
 
     def bad():
         for _ in range(15):
             try:
-                GRLSRegressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
+                regressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
             except grls.NotPositiveDefiniteError:
                 outcomes["bad"].append(True)
 
@@ -189,8 +190,8 @@ def test_errors_in_one_python_thread_do_not_reach_another():
 
 def fit_in_child(queue):
     grls.set_num_threads(2)
-    model = GRLSRegressor(Gaussian(0.5), features="linear").fit(X, Y)
-    labels = GRLSClassifier(Gaussian(0.5)).fit(X, Y > 0).predict(X)
+    model = regressor(Gaussian(0.5), features="linear").fit(X, Y)
+    labels = classifier(Gaussian(0.5)).fit(X, Y > 0).predict(X)
     queue.put((model.predict(X), labels))
 
 
@@ -198,7 +199,7 @@ def fit_in_child(queue):
 def test_a_child_process_fits_after_its_parent_has_fitted(method):
     grls.set_num_threads(2)
     try:
-        expected = GRLSRegressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
+        expected = regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
     finally:
         grls.set_num_threads(None)
     context = multiprocessing.get_context(method)

@@ -72,7 +72,8 @@ def test_the_path_equals_dense_numpy(m, backend):
         inverse = np.linalg.inv(N.T @ (s[:, None] * Phi * s) @ N + shift * np.eye(m - 1))
         B = N @ inverse @ N.T
         c = B @ (s * y)
-        assert_allclose(path["loo"][g][:, 0], c / np.diag(B) / s, atol=1e-8)
+        assert_allclose(path["c"][g][:, 0], c, atol=1e-8 * np.abs(c).max())
+        assert_allclose(path["diagonal"][g], np.diag(B), rtol=1e-8)
         assert_allclose(path["trace"][g], np.trace(inverse), rtol=1e-8)
         assert_allclose(path["log_determinant"][g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
         assert_allclose(path["quadratic"][g], s * y @ c, rtol=1e-8)
@@ -189,12 +190,18 @@ def test_a_number_leaves_no_path_behind():
     assert not hasattr(model, "criterion_path_")
 
 
+def test_the_published_formulation_takes_the_choice_of_the_exact_one():
+    X, y, _ = data()
+    exact = GRLSRegressor(KERNEL).fit(X, y)
+    published = GRLSRegressor(KERNEL, formulation="published").fit(X, y)
+    assert published.regularization_ == exact.regularization_
+    assert not hasattr(published, "loo_predictions_")  # they would be another model's
+
+
 def test_bad_requests_are_clear_errors():
     X, y, _ = data()
     with pytest.raises(ValueError, match="'loo', 'gcv', 'reml'"):
         GRLSRegressor(KERNEL, regularization="cv").fit(X, y)
-    with pytest.raises(ValueError, match="needs a number"):
-        GRLSRegressor(KERNEL, formulation="published").fit(X, y)
     for bad in ([], [0.0, 1.0], [1.0, np.nan], [-1.0]):
         with pytest.raises(ValueError, match="regularization_grid"):
             GRLSRegressor(KERNEL, regularization_grid=bad).fit(X, y)

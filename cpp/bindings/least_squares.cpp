@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -75,13 +76,14 @@ struct ProblemArgument {
 py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
                    const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
                    const std::string& formulation, const std::string& pivots, double tolerance,
-                   const std::string& precision, int threads) {
+                   const std::string& precision, double feature_variance, int threads) {
   ProblemArgument argument(formula, data, T, Y, weights, tolerance);
   Problem& problem = *argument.problem;
   problem.shift = shift;
   problem.formulation = formulation_of(formulation);
   problem.pivots = pivots_of(pivots);
   problem.precision = precision_of(precision);
+  problem.feature_variance = feature_variance;
   const Solution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -121,7 +123,12 @@ py::dict path_of(const Formula* formula, const py::object& data, const Matrix<do
   out["trace"] = path.trace;
   out["quadratic"] = path.quadratic;
   out["squared_norm"] = path.squared_norm;
-  out["loo"] = path.loo;
+  out["mean_eigenvalue"] = path.mean_eigenvalue;
+  out["schur"] = path.schur;
+  out["r"] = path.r;
+  out["diagonal"] = path.diagonal;
+  out["c"] = path.c;
+  out["D"] = path.D;
   out["kept"] = path.kept;
   return out;
 }
@@ -129,9 +136,10 @@ py::dict path_of(const Formula* formula, const py::object& data, const Matrix<do
 Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
                            const std::optional<Vector<double>>& weights, double shift,
                            const Matrix<double>& K, const Matrix<double>& T_new, bool covariance,
-                           double tolerance, int threads) {
+                           double tolerance, double feature_variance, int threads) {
   ProblemArgument argument(formula, data, T, Matrix<double>(T.rows(), 0), weights, tolerance);
   argument.problem->shift = shift;
+  argument.problem->feature_variance = feature_variance;
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
   return variance(context, *argument.problem, K, T_new, covariance);
@@ -142,13 +150,15 @@ Matrix<double> variance_of(const Formula* formula, const py::object& data, const
 void register_least_squares(py::module_& m) {
   m.def("variance", &variance_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
-        py::arg("tolerance"), py::arg("threads") = 0);
+        py::arg("tolerance"), py::arg("feature_variance") = std::numeric_limits<double>::infinity(),
+        py::arg("threads") = 0);
   m.def("path", &path_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
         py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);
   m.def("solve", &solve_any, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
         py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"), py::arg("tolerance"),
-        py::arg("precision") = "double", py::arg("threads") = 0);
+        py::arg("precision") = "double",
+        py::arg("feature_variance") = std::numeric_limits<double>::infinity(), py::arg("threads") = 0);
   m.def(
       "solve_bytes",
       [](Index order, const std::string& precision) {

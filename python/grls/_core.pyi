@@ -35,6 +35,7 @@ def solve(
     pivots: str,
     tolerance: float,
     precision: str = "double",
+    feature_variance: float = ...,
     threads: int = 0,
 ) -> dict[str, Any]: ...
 def variance(
@@ -47,6 +48,7 @@ def variance(
     T_new: _Floats,
     covariance: bool,
     tolerance: float,
+    feature_variance: float = ...,
     threads: int = 0,
 ) -> _Floats: ...
 def path(

@@ -46,7 +46,12 @@ class Problem:
         return Problem(self.kernel, X, self.T[rows], weights)
 
     def solve(
-        self, targets: FloatArray, regularization: float, formulation: str, precision: str
+        self,
+        targets: FloatArray,
+        regularization: float,
+        formulation: str,
+        precision: str,
+        feature_variance: float,
     ) -> dict[str, Any]:
         """Return the solution for all columns of `targets`."""
         return _core.solve(
@@ -60,6 +65,7 @@ class Problem:
             "qr",
             self.tolerance,
             precision,
+            feature_variance,
             get_num_threads(),
         )
 
@@ -81,7 +87,13 @@ class Problem:
         )
 
     def variance(
-        self, regularization: float, K: FloatArray, T_new: FloatArray, *, covariance: bool
+        self,
+        regularization: float,
+        feature_variance: float,
+        K: FloatArray,
+        T_new: FloatArray,
+        *,
+        covariance: bool,
     ) -> FloatArray:
         """Return what data and features add to the prior variance at new points (see the core)."""
         return _core.variance(
@@ -94,5 +106,6 @@ class Problem:
             T_new,
             covariance,
             self.tolerance,
+            feature_variance,
             get_num_threads(),
         )

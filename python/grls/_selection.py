@@ -1,4 +1,4 @@
-"""The choice of γ in closed form: leave-one-out, generalised cross-validation, restricted likelihood."""
+"""The choice of γ and of the features' variance in closed form: leave-one-out, GCV, restricted likelihood."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kernels import distinct_rows
 
 CRITERIA = ("loo", "gcv", "reml")
 
-# Loss of leave-one-out predictions (m, k) of one γ: one number, or one per output.
+# Loss of leave-one-out predictions (m, k): one number, or one per output.
 Loss = Callable[[FloatArray], FloatArray]
 
 
@@ -26,9 +26,10 @@ class Selection:
     """The whole curve, and the choice."""
 
     path: FloatArray  # (g,) γ
-    criterion: FloatArray  # (g,) or (g, k): smaller is better
+    criterion: FloatArray  # (g,) or (g, k): smaller is better, at the best feature variance of each γ
     chosen: FloatArray  # () or (k,): γ
-    loo_predictions: FloatArray | None  # (m, k) at the chosen γ
+    feature_variance: float
+    loo_predictions: FloatArray | None  # (m, k) at the choice
 
 
 @dataclass
@@ -51,7 +52,7 @@ def _merge(problem: Problem, targets: FloatArray) -> _Merged:
     return _Merged(problem.take(rows, total), sums / total[:, None], place)
 
 
-def grid(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
+def _shifts(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
     """Return the shifts γΣw to try, and whether they are relative to the mean of the spectrum."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
@@ -62,49 +63,124 @@ def grid(specification: Any, n_samples: int, total_weight: float) -> tuple[Float
     return values * total_weight, False
 
 
+def _feature_variances(wanted: float | str, mean_eigenvalue: float, n_samples: int) -> list[float]:
+    """Return the variances of the features' coordinates to try: from none to unpenalised."""
+    if not isinstance(wanted, str):
+        return [wanted]
+    return [np.inf, 0.0, *mean_eigenvalue * np.geomspace(1e-2, 100 * n_samples, 12)]
+
+
+class _Point:
+    """One γ of the path at one variance t of the features' coordinates."""
+
+    def __init__(self, path: dict[str, Any], g: int, t: float) -> None:
+        self._path, self._g = path, g
+        # (S + tI)⁻¹, which is nothing for unpenalised features
+        S = path["schur"][g]
+        self._held = None if np.isinf(t) or S.size == 0 else np.linalg.inv(S + t * np.eye(len(S)))
+
+    def residuals(self) -> FloatArray:
+        """c_i / B_ii: leave-one-out residuals (m, k), in the scale of the weighted samples."""
+        c, diagonal, D = (self._path[name][self._g] for name in ("c", "diagonal", "D"))
+        if self._held is not None:
+            DH = D @ self._held
+            c = c + DH @ self._path["r"][self._g]
+            diagonal = diagonal + np.einsum("ij,ij->i", DH, D)
+        return np.asarray(c / diagonal[:, None])
+
+    def gcv(self, m: int) -> FloatArray:
+        """Generalised cross-validation, one number per output."""
+        if self._held is None:
+            return np.asarray(m * self._path["squared_norm"][self._g] / self._path["trace"][self._g] ** 2)
+        c, diagonal, D = (self._path[name][self._g] for name in ("c", "diagonal", "D"))
+        DH = D @ self._held
+        norm = ((c + DH @ self._path["r"][self._g]) ** 2).sum(axis=0)
+        return np.asarray(m * norm / (diagonal.sum() + np.sum(DH * D)) ** 2)
+
+    def reml(self, n: int, l: int) -> FloatArray:  # noqa: E741 - the papers' letter
+        """Minus twice the restricted log-likelihood (the likelihood, if features have a prior) per output."""
+        log_determinant = self._path["log_determinant"][self._g]
+        quadratic = self._path["quadratic"][self._g]
+        if self._held is not None:
+            r = self._path["r"][self._g]
+            log_determinant = log_determinant - np.linalg.slogdet(self._held)[1]
+            quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._held, r)
+            n = n + l
+        return np.asarray(log_determinant + n * np.log(quadratic / n))
+
+
 def select(
-    problem: Problem, targets: FloatArray, criterion: str, specification: Any, loss: Loss, *, per_output: bool
+    problem: Problem,
+    targets: FloatArray,
+    criterion: str,
+    specification: Any,
+    feature_variance: float | str,
+    loss: Loss,
+    *,
+    per_output: bool,
 ) -> Selection:
-    """Evaluate the criterion along the path and choose the γ where it is smallest.
+    """Evaluate the criterion along the path and choose where it is smallest.
 
     Samples at the same point are left out together: a sample given twice must not vouch for itself. So a
     sample of weight two and a sample given twice lead to the same choice.
     """
+    if feature_variance == "auto":
+        if criterion == "reml":
+            raise ValueError(
+                'feature_variance="auto" cannot be chosen by "reml", whose likelihoods with and without free '
+                'features do not compare; use regularization="loo" or "gcv"'
+            )
+        if per_output:
+            raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
     merged = _merge(problem, targets)
     m = len(merged.targets)
-    leave_one_out = criterion == "loo"
+    per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
     _memory.require(
-        (12.0 if leave_one_out else 4.0) * m * m,
+        (12.0 if per_sample else 4.0) * m * m,
         f"choosing the regularization of {m} samples by {criterion!r}",
         "give regularization a number"
-        + (', or use "gcv" or "reml", which take a third' if leave_one_out else " or use fewer samples"),
+        + (', or use "gcv" or "reml", which take a third' if per_sample else " or use fewer samples"),
     )
-    shifts, relative = grid(specification, m, problem.total_weight)
-    path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=leave_one_out)
+    shifts, relative = _shifts(specification, m, problem.total_weight)
+    path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
     gammas = np.asarray(path["shifts"]) / problem.total_weight
-    n_free = m - len(path["kept"])
-    predictions = None
-    if leave_one_out:
-        predictions = [(merged.targets - residual)[merged.place] for residual in path["loo"]]
-        curve = np.stack([np.atleast_1d(loss(prediction)) for prediction in predictions])
-    elif criterion == "gcv":
-        curve = m * path["squared_norm"] / path["trace"][:, None] ** 2
-    else:
-        curve = path["log_determinant"][:, None] + n_free * np.log(path["quadratic"] / n_free)
-    known = np.where(np.isfinite(curve), curve, np.inf)
-    if not per_output:
-        known = known.mean(axis=1, keepdims=True)
-    if np.isinf(known).all(axis=0).any():
+    n_features = len(path["kept"])
+    scale = 1.0 if merged.problem.weights is None else np.sqrt(merged.problem.weights)[:, None]
+
+    def predictions(point: _Point) -> FloatArray:
+        return np.asarray((merged.targets - point.residuals() / scale)[merged.place])
+
+    def judge(point: _Point) -> FloatArray:
+        if criterion == "loo":
+            return np.atleast_1d(loss(predictions(point)))
+        if criterion == "gcv":
+            return point.gcv(m)
+        return point.reml(m - n_features, n_features)
+
+    variances = _feature_variances(feature_variance, path["mean_eigenvalue"], m)
+    definite = np.isfinite(path["trace"])
+    n_outputs = targets.shape[1] if per_output else 1
+    plane = np.full((len(variances), len(gammas), n_outputs), np.inf)
+    for v, t in enumerate(variances):
+        for g in np.flatnonzero(definite):
+            value = judge(_Point(path, int(g), t))
+            plane[v, g] = value if per_output else value.mean()
+    if np.isinf(plane).all(axis=(0, 1)).any():
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
-    best = known.argmin(axis=0)
-    if predictions is not None:
+    best_variance = int(plane.min(axis=1).mean(axis=1).argmin())
+    best = plane[best_variance].argmin(axis=0)  # of each output
+    picked = None
+    if criterion == "loo":
+        points = {int(g): predictions(_Point(path, int(g), variances[best_variance])) for g in set(best)}
         if per_output:
-            picked = np.stack([predictions[g][:, p] for p, g in enumerate(best)], axis=1)
+            picked = np.stack([points[int(g)][:, p] for p, g in enumerate(best)], axis=1)
         else:
-            picked = predictions[best[0]]
+            picked = points[int(best[0])]
+    curve = plane.min(axis=0)
     return Selection(
         path=gammas,
-        criterion=known if per_output else known[:, 0],
+        criterion=curve if per_output else curve[:, 0],
         chosen=gammas[best] if per_output else gammas[best[0]],
-        loo_predictions=None if predictions is None else picked,
+        feature_variance=float(variances[best_variance]),
+        loo_predictions=picked,
     )

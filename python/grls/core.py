@@ -183,7 +183,16 @@ def _solve(
     shift = real(regularization, "regularization", minimum=0) * len(gram)
     columns = targets.reshape(len(targets), -1)
     solution = _core.solve(
-        None, gram, checked, columns, None, shift, formulation, pivots, tolerance, "double", get_num_threads()
+        None,
+        gram,
+        checked,
+        columns,
+        None,
+        shift,
+        formulation,
+        pivots,
+        tolerance,
+        threads=get_num_threads(),
     )
     _require_independent(solution["kept"], checked)
     shape = targets.shape[1:]

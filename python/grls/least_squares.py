@@ -34,6 +34,7 @@ class _GRLS(BaseEstimator):
         regularization: float | str = "loo",
         regularization_grid: Any = 50,
         per_output: bool = False,
+        feature_variance: float | str = np.inf,
         formulation: str = "exact",
         precision: str = "auto",
     ) -> None:
@@ -42,6 +43,7 @@ class _GRLS(BaseEstimator):
         self.regularization = regularization
         self.regularization_grid = regularization_grid
         self.per_output = per_output
+        self.feature_variance = feature_variance
         self.formulation = formulation
         self.precision = precision
 
@@ -57,11 +59,10 @@ class _GRLS(BaseEstimator):
         """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
         if isinstance(self.regularization, str):
             choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
-            if self.formulation == "published":
-                raise ValueError('formulation="published" needs a number as regularization')
         else:
             real(self.regularization, "regularization", minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
+        variance = self._checked_feature_variance()
         precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
         kernel = kernels.as_kernel(self.kernel)
         pairwise = isinstance(kernel, kernels.Precomputed)
@@ -103,11 +104,13 @@ class _GRLS(BaseEstimator):
                     targets,
                     self.regularization,
                     self.regularization_grid,
+                    variance,
                     lambda predictions: self._loo_loss(targets, predictions, weights),
                     per_output=self.per_output,
                 )
             chosen = self.regularization if selection is None else selection.chosen
-            solution = _solve_outputs(problem, targets, chosen, self.formulation, precision)
+            used_variance = float(variance) if selection is None else selection.feature_variance
+            solution = _solve_outputs(problem, targets, chosen, self.formulation, precision, used_variance)
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(_not_definite(resolved, self.regularization, n_samples)) from error
 
@@ -126,6 +129,7 @@ class _GRLS(BaseEstimator):
         self.feature_names_free_ = names
         self.n_features_free_ = T.shape[1]
         self.feature_support_ = support
+        self.feature_variance_ = used_variance
         self.regularization_ = np.asarray(chosen, dtype=np.float64)[()]
         self.X_fit_ = X
         self._gram_columns = gram_columns  # of a precomputed kernel: the samples that are left
@@ -140,9 +144,23 @@ class _GRLS(BaseEstimator):
         if selection is not None:
             self.regularization_path_ = selection.path
             self.criterion_path_ = selection.criterion
-            if selection.loo_predictions is not None:
+            if selection.loo_predictions is not None and self.formulation == "exact":
                 self._set_loo(y, selection.loo_predictions, weights)
         self._set_uncertainty(problem, solution, targets)
+
+    def _checked_feature_variance(self) -> float | str:
+        if isinstance(self.feature_variance, str):
+            choice(self.feature_variance, "feature_variance (unless it is a number)", ("auto",))
+            if not isinstance(self.regularization, str):
+                raise ValueError(
+                    'feature_variance="auto" is chosen with γ: it needs regularization="loo" or "gcv"'
+                )
+            return self.feature_variance
+        if self.feature_variance == np.inf:
+            return np.inf
+        if self.formulation == "published":
+            raise ValueError('a finite feature_variance needs formulation="exact"')
+        return real(self.feature_variance, "feature_variance", minimum=0)
 
     def _loo_loss(
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
@@ -236,15 +254,20 @@ def _fit_transform(transformer: Any, X: Any, y: Any) -> Any:
 
 
 def _solve_outputs(
-    problem: Problem, targets: FloatArray, regularization: Any, formulation: str, precision: str
+    problem: Problem,
+    targets: FloatArray,
+    regularization: Any,
+    formulation: str,
+    precision: str,
+    feature_variance: float,
 ) -> dict[str, Any]:
     """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
     if np.ndim(regularization) == 0:
-        return problem.solve(targets, float(regularization), formulation, precision)
+        return problem.solve(targets, float(regularization), formulation, precision, feature_variance)
     out: dict[str, Any] = {}
     for gamma in np.unique(regularization):
         mine = np.flatnonzero(regularization == gamma)
-        part = problem.solve(targets[:, mine], float(gamma), formulation, precision)
+        part = problem.solve(targets[:, mine], float(gamma), formulation, precision, feature_variance)
         if not out:
             out = {**part, "feature_covariance": [None] * targets.shape[1]}
             for name in ("c", "beta", "quadratic"):
@@ -290,8 +313,13 @@ _PARAMETERS = """Parameters
         How many values of γ to try, spread over the spectrum of the kernel matrix, or the values themselves.
     per_output : bool, default=False
         Whether each output gets a γ of its own.
+    feature_variance : float or "auto", default=inf
+        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
+        span, which is a kernel Φ + tTTᵀ. Infinite: unpenalised. 0: without effect. "auto": chosen with γ by
+        the same criterion ("loo" or "gcv"), so that good features are used and useless ones fade.
     formulation : {{"exact", "published"}}, default="exact"
-        The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only).
+        The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only; a γ chosen by
+        name is then the one chosen for the minimiser).
     precision : {{"auto", "double", "mixed", "single"}}, default="auto"
         "mixed" factorises in single precision and refines to the residual of a double precision fit by
         conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
@@ -316,8 +344,12 @@ _PARAMETERS = """Parameters
         The fitted features.
     regularization_ : float or ndarray of shape (k,)
         The γ used.
-    regularization_path_, criterion_path_ : ndarrays of shape (g,) or (g, k)
-        The γ tried and the criterion there (smaller is better), when γ was chosen.
+    feature_variance_ : float
+        The features' variance used.
+    regularization_path_ : ndarray of shape (g,)
+        The γ tried, when γ was chosen.
+    criterion_path_ : ndarray of shape (g,) or (g, k)
+        The criterion there; smaller is better, and infinite where the matrix is not positive definite.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
     loo_score_ : float
@@ -347,8 +379,10 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
 
 @_documented(
     """
-    kernel_variance_, noise_variance_ : ndarrays of shape (k,)
-        Restricted-likelihood estimates of the scale τ² of the kernel part and of the noise, τ²γm.
+    kernel_variance_ : ndarray of shape (k,)
+        Restricted-likelihood estimate of the scale τ² of the kernel part.
+    noise_variance_ : ndarray of shape (k,)
+        That of the noise of a sample of weight one, τ²γm.
     feature_coef_std_ : ndarray of shape (l, k)
         Standard errors of the features' coefficients."""
 )
@@ -424,7 +458,7 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
 
     def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
-        n_free = len(targets) - len(solution["kept"])
+        n_free = len(targets) - (len(solution["kept"]) if np.isinf(self.feature_variance_) else 0)
         variance = np.maximum(solution["quadratic"], 0) / n_free
         n_features, n_outputs = problem.T.shape[1], targets.shape[1]
         covariance = np.broadcast_to(solution["feature_covariance"], (n_outputs, n_features, n_features))
@@ -491,7 +525,9 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
             for start in range(0, n_points, step):
                 part = slice(start, start + step)
                 K = self.kernel_.matrix(self.X_fit_, checked[part])
-                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
+                blocks.append(
+                    problem.variance(gamma, self.feature_variance_, K, T[part], covariance=covariance)
+                )
             return prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0])
 
         gammas = np.broadcast_to(self.regularization_, self.dual_coef_.shape[1])
@@ -544,6 +580,7 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         regularization: float | str = "loo",
         regularization_grid: Any = 50,
         per_output: bool = False,
+        feature_variance: float | str = np.inf,
         criterion: str = "squared_error",
         class_weight: Any = None,
         formulation: str = "exact",
@@ -555,6 +592,7 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             regularization=regularization,
             regularization_grid=regularization_grid,
             per_output=per_output,
+            feature_variance=feature_variance,
             formulation=formulation,
             precision=precision,
         )
