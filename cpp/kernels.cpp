@@ -83,20 +83,22 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
 }
 
 template <class S>
-KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& points, const IndexList& order)
+KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+                            const IndexList& order)
     : formula_(formula),
       is_sparse_(std::holds_alternative<CsrRows>(points)),
       n_rows_(order.empty() ? row_count(points) : static_cast<Index>(order.size())),
       n_columns_(n_rows_),
       d_(column_count(points)) {
   for (const ColumnGroup& group : formula.groups()) {
-    centres_.push_back(centre_of(points, group));
-    b_.emplace_back(points, group, centres_.back(), order);
+    centres_.push_back(centre_of(context, points, group));
+    b_.emplace_back(context, points, group, centres_.back(), order);
   }
 }
 
 template <class S>
-KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& points, Index expected_rows)
+KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+                            Index expected_rows)
     : formula_(formula),
       is_sparse_(std::holds_alternative<CsrRows>(points)),
       n_rows_(row_count(points)),
@@ -104,20 +106,21 @@ KernelTiles<S>::KernelTiles(const Formula& formula, const Rows& points, Index ex
       d_(column_count(points)) {
   for (const ColumnGroup& group : formula.groups()) {
     const bool in_place = expected_rows <= kFewRows && Points<S>::reads_in_place(points, group);
-    centres_.push_back(in_place ? std::vector<double>() : centre_of(points, group));
-    b_.emplace_back(points, group, centres_.back());
+    centres_.push_back(in_place ? std::vector<double>() : centre_of(context, points, group));
+    b_.emplace_back(context, points, group, centres_.back());
   }
 }
 
 template <class S>
-void KernelTiles<S>::set_rows(const Rows& rows) {
+void KernelTiles<S>::set_rows(const Context& context, const Rows& rows) {
   require(column_count(rows) == d_, "the two sets of points have ", column_count(rows), " and ", d_,
           " columns");
   require(std::holds_alternative<CsrRows>(rows) == is_sparse_,
           "the two sets of points must both be dense or both be sparse");
   n_rows_ = row_count(rows);
   a_.clear();
-  for (std::size_t g = 0; g < centres_.size(); ++g) a_.emplace_back(rows, formula_.groups()[g], centres_[g]);
+  for (std::size_t g = 0; g < centres_.size(); ++g)
+    a_.emplace_back(context, rows, formula_.groups()[g], centres_[g]);
 }
 
 template <class S>

@@ -53,11 +53,12 @@ class Formula {
 template <class S>
 class KernelTiles {
  public:
-  KernelTiles(const Formula& formula, const Rows& points, const IndexList& order = {});
+  KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+              const IndexList& order = {});
   // At most `expected_rows` others will be evaluated at a time: for a handful, nothing is prepared.
-  KernelTiles(const Formula& formula, const Rows& points, Index expected_rows);
+  KernelTiles(const Context& context, const Formula& formula, const Rows& points, Index expected_rows);
   // The a_i; until then they are the points themselves.
-  void set_rows(const Rows& rows);
+  void set_rows(const Context& context, const Rows& rows);
 
   Index rows() const { return n_rows_; }
   Index columns() const { return n_columns_; }

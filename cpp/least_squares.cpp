@@ -33,7 +33,7 @@ template <class S>
 void fill(const Context& context, const GramSource& source, const Basis& basis, const Vector<double>& s,
           BlockTriangle<S>& A) {
   if (const auto* kernel = std::get_if<KernelOfRows>(&source)) {
-    fill_gram<S>(context, KernelTiles<S>(kernel->formula, kernel->rows, basis.order), s, A);
+    fill_gram<S>(context, KernelTiles<S>(context, kernel->formula, kernel->rows, basis.order), s, A);
   } else {
     fill_gram<S>(context, std::get<GivenGram>(source), basis.order, s, A);
   }

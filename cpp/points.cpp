@@ -5,6 +5,7 @@
 
 #include "blas.hpp"
 #include "errors.hpp"
+#include "parallel.hpp"
 #include "vmath.hpp"
 
 namespace grls {
@@ -17,6 +18,12 @@ IndexList columns_read(const ColumnGroup& group, Index d) {
   IndexList all(static_cast<std::size_t>(d));
   std::iota(all.begin(), all.end(), Index(0));
   return all;
+}
+
+constexpr Index kStrip = 256;  // rows a task prepares
+
+double work_of(Index rows, Index columns) {
+  return 4.0 * static_cast<double>(rows) * static_cast<double>(columns);
 }
 
 double width(const ColumnGroup& group, Index c) {
@@ -58,23 +65,28 @@ void ColumnGroup::check(Index d) const {
   for (const double w : widths) require(w > 0, "kernel widths must be positive, got ", w);
 }
 
-std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group) {
+std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group) {
   group.check(column_count(rows));
   // Sparse rows stay sparse, and inner products alone need no centre.
   if (!group.distances || std::holds_alternative<CsrRows>(rows)) return {};
   const IndexList columns = columns_read(group, column_count(rows));
-  std::vector<double> centre(columns.size(), 0.0);
+  const Index n = row_count(rows), strips = (n + kStrip - 1) / kStrip;
+  // One partial sum per strip, added up in order: the same whatever the number of threads.
+  Matrix<double> sums = Matrix<double>::Zero(static_cast<Index>(columns.size()), strips);
   std::visit(
       [&](const auto& r) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(r)>, CsrRows>) {
-          for (Index i = 0; i < r.n; ++i)
-            for (std::size_t c = 0; c < columns.size(); ++c)
-              centre[c] += static_cast<double>(r.data[i * r.d + columns[c]]);
-          for (double& mean : centre) mean /= static_cast<double>(std::max<Index>(r.n, 1));
+          parallel_for(
+              context, strips, workers_for(context, work_of(n, sums.rows())), [&](Index t, const Worker&) {
+                for (Index i = t * kStrip; i < std::min(n, (t + 1) * kStrip); ++i)
+                  for (Index c = 0; c < sums.rows(); ++c)
+                    sums(c, t) += static_cast<double>(r.data[i * r.d + columns[static_cast<std::size_t>(c)]]);
+              });
         }
       },
       rows);
-  return centre;
+  const Vector<double> mean = sums.rowwise().sum() / static_cast<double>(std::max<Index>(n, 1));
+  return {mean.data(), mean.data() + mean.size()};
 }
 
 template <class S>
@@ -83,61 +95,72 @@ bool Points<S>::reads_in_place(const Rows& rows, const ColumnGroup& group) {
 }
 
 template <class S>
-Points<S>::Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
-                  const IndexList& order) {
+Points<S>::Points(const Context& context, const Rows& rows, const ColumnGroup& group,
+                  const std::vector<double>& centre, const IndexList& order) {
   group.check(column_count(rows));
   n_ = order.empty() ? row_count(rows) : static_cast<Index>(order.size());
   d_ = group.columns.empty() ? column_count(rows) : static_cast<Index>(group.columns.size());
-  std::visit([&](const auto& r) { load(r, group, centre, order); }, rows);
+  std::visit([&](const auto& r) { load(context, r, group, centre, order); }, rows);
 }
 
 template <class S>
 template <class T>
-void Points<S>::load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
-                     const IndexList& order) {
+void Points<S>::load(const Context& context, const DenseRows<T>& rows, const ColumnGroup& group,
+                     const std::vector<double>& centre, const IndexList& order) {
   centred_ = !centre.empty();
   by_row_ = group.distances && !centred_;
   const bool by_column = group.distances && centred_ && d_ <= kDirectColumns;
-  if constexpr (std::is_same_v<S, T>) {
-    if (group.columns.empty() && group.widths.empty() && order.empty() && !centred_) rows_ = rows.data;
+  const bool with_norms = group.distances && centred_ && !by_column,
+             with_offsets = centred_ && group.products;
+  bool copied = true;
+  if constexpr (std::is_same_v<S, T>)
+    copied = !group.columns.empty() || !group.widths.empty() || !order.empty() || centred_;
+  if (copied) {
+    owned_.reset(new S[static_cast<std::size_t>(n_ * d_)]);
+    rows_ = owned_.get();
+  } else if constexpr (std::is_same_v<S, T>) {
+    rows_ = rows.data;
+    return;
   }
-  if (!rows_) {
-    const IndexList columns = columns_read(group, rows.d);
-    owned_.resize(static_cast<std::size_t>(n_ * d_));
-    for (Index i = 0; i < n_; ++i) {
-      const T* from = rows.data + (order.empty() ? i : order[static_cast<std::size_t>(i)]) * rows.d;
-      S* to = owned_.data() + i * d_;
-      for (Index c = 0; c < d_; ++c) {
-        const double moved = static_cast<double>(from[columns[static_cast<std::size_t>(c)]]) -
-                             (centred_ ? centre[static_cast<std::size_t>(c)] : 0.0);
-        to[c] = static_cast<S>(moved / width(group, c));
-      }
-    }
-    rows_ = owned_.data();
+  if (by_column) by_column_.reset(new S[static_cast<std::size_t>(n_ * d_)]);
+  if (with_norms) norms_.resize(static_cast<std::size_t>(n_));
+  if (with_offsets) offsets_.resize(static_cast<std::size_t>(n_));
+
+  // A column x becomes (x - μ) / width.
+  const IndexList columns = columns_read(group, rows.d);
+  Vector<double> mu = Vector<double>::Zero(d_), inverse = Vector<double>::Ones(d_);
+  for (Index c = 0; c < d_; ++c) {
+    if (centred_) mu[c] = centre[static_cast<std::size_t>(c)];
+    inverse[c] = 1 / width(group, c);
   }
-  if (by_column) {
-    by_column_.resize(static_cast<std::size_t>(n_ * d_));
-    for (Index i = 0; i < n_; ++i)
-      for (Index c = 0; c < d_; ++c) by_column_[static_cast<std::size_t>(c * n_ + i)] = rows_[i * d_ + c];
-  } else if (group.distances && !by_row_) {
-    norms_.resize(static_cast<std::size_t>(n_));
-    for (Index i = 0; i < n_; ++i)
-      norms_[static_cast<std::size_t>(i)] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).squaredNorm();
-  }
-  if (centred_ && group.products) {
-    Vector<S> mu(d_);
-    for (Index c = 0; c < d_; ++c)
-      mu[c] = static_cast<S>(centre[static_cast<std::size_t>(c)] / width(group, c));
-    const S half = mu.squaredNorm() / 2;
-    offsets_.resize(static_cast<std::size_t>(n_));
-    for (Index i = 0; i < n_; ++i)
-      offsets_[static_cast<std::size_t>(i)] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).dot(mu) + half;
-  }
+  const Vector<S> scaled_mu = mu.cwiseProduct(inverse).template cast<S>();
+  const S half = scaled_mu.squaredNorm() / 2;
+  parallel_for(
+      context, (n_ + kStrip - 1) / kStrip, workers_for(context, work_of(n_, d_)),
+      [&](Index t, const Worker&) {
+        for (Index i = t * kStrip; i < std::min(n_, (t + 1) * kStrip); ++i) {
+          const T* const from = rows.data + (order.empty() ? i : order[static_cast<std::size_t>(i)]) * rows.d;
+          S* const to = owned_.get() + i * d_;
+          if (group.columns.empty()) {
+            for (Index c = 0; c < d_; ++c)
+              to[c] = static_cast<S>((static_cast<double>(from[c]) - mu[c]) * inverse[c]);
+          } else {
+            for (Index c = 0; c < d_; ++c)
+              to[c] = static_cast<S>(
+                  (static_cast<double>(from[columns[static_cast<std::size_t>(c)]]) - mu[c]) * inverse[c]);
+          }
+          const Eigen::Map<const Vector<S>> row(to, d_);
+          if (by_column)
+            for (Index c = 0; c < d_; ++c) by_column_[static_cast<std::size_t>(c * n_ + i)] = to[c];
+          if (with_norms) norms_[static_cast<std::size_t>(i)] = row.squaredNorm();
+          if (with_offsets) offsets_[static_cast<std::size_t>(i)] = row.dot(scaled_mu) + half;
+        }
+      });
 }
 
 template <class S>
-void Points<S>::load(const CsrRows& rows, const ColumnGroup& group, const std::vector<double>&,
-                     const IndexList& order) {
+void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& group,
+                     const std::vector<double>&, const IndexList& order) {
   sparse_ = true;
   // new_place[c]: where column c of the data stands in this group, or -1
   IndexList new_place;
@@ -259,7 +282,7 @@ void Points<S>::direct(const Points& a, Index i0, Index ni, const Points& b, Ind
     }
     std::fill(column, column + ni, S(0));
     for (Index c = 0; c < a.d_; ++c)
-      vmath::add_squared_difference(column, a.by_column_.data() + c * a.n_ + i0, ni,
+      vmath::add_squared_difference(column, a.by_column_.get() + c * a.n_ + i0, ni,
                                     b.by_column_[c * b.n_ + j0 + j]);
   }
 }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
+#include "parallel.hpp"
 #include "types.hpp"
 
 namespace grls {
@@ -40,7 +42,7 @@ struct ColumnGroup {
 
 // The mean of the columns a group reads. Distances do not change when both sides are moved by it, and
 // |x|² + |z|² - 2<x, z> then keeps its digits for data far from the origin.
-std::vector<double> centre_of(const Rows& rows, const ColumnGroup& group);
+std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group);
 
 template <class S>
 class Points {
@@ -52,8 +54,8 @@ class Points {
   // An empty centre for a group with distances: nothing is prepared, each distance is taken from the
   // differences. That is right for a handful of points against many, where preparing the many would cost
   // more.
-  Points(const Rows& rows, const ColumnGroup& group, const std::vector<double>& centre,
-         const IndexList& order = {});
+  Points(const Context& context, const Rows& rows, const ColumnGroup& group,
+         const std::vector<double>& centre, const IndexList& order = {});
 
   Index size() const { return n_; }
 
@@ -75,13 +77,13 @@ class Points {
  private:
   static constexpr Index kDirectColumns = 12;  // up to here differences are cheaper than a matrix product
 
-  bool is_direct() const { return by_row_ || !by_column_.empty() || d_ == 0; }
+  bool is_direct() const { return by_row_ || by_column_ != nullptr || d_ == 0; }
 
   template <class T>
-  void load(const DenseRows<T>& rows, const ColumnGroup& group, const std::vector<double>& centre,
-            const IndexList& order);
-  void load(const CsrRows& rows, const ColumnGroup& group, const std::vector<double>& centre,
-            const IndexList& order);
+  void load(const Context& context, const DenseRows<T>& rows, const ColumnGroup& group,
+            const std::vector<double>& centre, const IndexList& order);
+  void load(const Context& context, const CsrRows& rows, const ColumnGroup& group,
+            const std::vector<double>& centre, const IndexList& order);
 
   static void inner(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                     Index ld, Scratch& scratch);
@@ -98,11 +100,11 @@ class Points {
   Index n_ = 0, d_ = 0;
   bool sparse_ = false, centred_ = false, by_row_ = false;
   const S* rows_ = nullptr;  // (n, d) row-major: the caller's, or owned_
-  std::vector<S> owned_;
-  std::vector<S> by_column_;  // (d, n) row-major, for the direct route
-  std::vector<S> norms_;      // |x|² of the moved rows
-  std::vector<S> offsets_;    // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
-  std::vector<S> values_;     // sparse rows
+  std::unique_ptr<S[]> owned_;
+  std::unique_ptr<S[]> by_column_;  // (d, n) row-major, for the direct route
+  std::vector<S> norms_;            // |x|² of the moved rows
+  std::vector<S> offsets_;          // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
+  std::vector<S> values_;           // sparse rows
   std::vector<std::int64_t> columns_, starts_;
 };
 

@@ -7,7 +7,7 @@
 namespace grls {
 namespace {
 
-constexpr Index kRows = 256, kColumns = 512;  // a tile of 1 MiB in double precision per thread
+constexpr Index kRows = 512, kColumns = 256;  // a tile of 1 MiB in double precision per thread
 
 double total_work(Index rows, Index columns, double per_value) {
   return static_cast<double>(rows) * static_cast<double>(columns) * per_value;
@@ -29,11 +29,11 @@ Matrix<S> kernel_times(const Context& context, const Formula& formula, const Row
     typename KernelTiles<S>::Scratch scratch;
   };
   std::vector<Local> locals(static_cast<std::size_t>(context.threads()));
-  KernelTiles<S> kernel(formula, points, q);
+  KernelTiles<S> kernel(context, formula, points, q);
   const Index block = block_rows(column_count(rows));
   for (Index start = 0; start < q; start += block) {
     const Index count = std::min(block, q - start);
-    kernel.set_rows(slice(rows, start, count));
+    kernel.set_rows(context, slice(rows, start, count));
     const int workers =
         workers_for(context, total_work(count, m, kernel.work() + 2.0 * static_cast<double>(k)));
     parallel_for(context, (count + kRows - 1) / kRows, workers, [&](Index t, const Worker& worker) {
@@ -57,8 +57,8 @@ template <class S>
 void kernel_matrix(const Context& context, const Formula& formula, const Rows& rows, const Rows& points,
                    S* out) {
   const Index q = row_count(rows), m = row_count(points);
-  KernelTiles<S> kernel(formula, rows);  // transposed: column-major (m, q) is row-major (q, m)
-  kernel.set_rows(points);
+  KernelTiles<S> kernel(context, formula, rows);  // transposed: column-major (m, q) is row-major (q, m)
+  kernel.set_rows(context, points);
   std::vector<typename KernelTiles<S>::Scratch> scratch(static_cast<std::size_t>(context.threads()));
   parallel_for(context, (q + kColumns - 1) / kColumns, workers_for(context, total_work(m, q, kernel.work())),
                [&](Index t, const Worker& worker) {

@@ -38,7 +38,7 @@ y = Y[:, 0]
         GRLSRegressor(features=None, regularization=1e-3, formulation="published"),
         GRLSRegressor(Gaussian(2.0), regularization=1e-3, precision="mixed"),
         GRLSClassifier(),
-        GRLSClassifier(Laplace(2.0) * Gaussian(), features=None, precision="double"),
+        GRLSClassifier(Laplace(2.0) * Gaussian(), features=None, regularization=1e-3),
         GRLSClassifier(Gaussian(1.0), class_weight={}),
         PolynomialTrend(),
         PolynomialTrend(degree=0),

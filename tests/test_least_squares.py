@@ -466,8 +466,8 @@ def test_the_two_parts_of_the_model_add_up(features):
     single = regressor(Gaussian(0.6), features=features).fit(X, y[:, 0])
     assert single.decompose(new_points())[0].shape == (25,)
     X, y = classes(2)
-    classifier = classifier(features=features).fit(X, y)
-    assert_allclose(sum(classifier.decompose(X)), classifier.decision_function(X), rtol=0, atol=1e-12)
+    model = classifier(features=features).fit(X, y)
+    assert_allclose(sum(model.decompose(X)), model.decision_function(X), rtol=0, atol=1e-12)
 
 
 def test_the_known_part_is_the_features_times_their_coefficients():

@@ -16,7 +16,7 @@ void assemble_fill_gram(benchmark::State& state) {
   repeat(
       state, [] {},
       [&] {
-        const KernelTiles<S> tiles(formula, DenseRows<S>{rows.data(), m, d});
+        const KernelTiles<S> tiles(context, formula, DenseRows<S>{rows.data(), m, d});
         fill_gram<S>(context, tiles, Vector<double>(), A);
       });
   set_rate(state, "FLOP/s", static_cast<double>(m) * static_cast<double>(m * d));

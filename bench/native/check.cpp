@@ -42,7 +42,7 @@ void check_answers() {
   Matrix<double> K = kernel_by_definition(X, X);
 
   BlockTriangle<double> A(kPoints, kPoints);
-  fill_gram<double>(context, KernelTiles<double>(formula, view(X)), Vector<double>(), A);
+  fill_gram<double>(context, KernelTiles<double>(context, formula, view(X)), Vector<double>(), A);
   require_close(to_dense(A, kPoints), K, "fill_gram");
 
   const Basis basis = orthonormal_basis(random_matrix(kPoints, kFeatures), 1e-10);
