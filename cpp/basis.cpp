@@ -101,8 +101,10 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
 
   IndexList chosen(static_cast<std::size_t>(rank));
   std::iota(chosen.begin(), chosen.end(), Index(0));
+  // Judged apart from the units of the features, as dependence is.
+  const Vector<double> units = kept.colwise().norm().cwiseInverse();
   if (pivots == Pivots::qr && rank > 0) {
-    const Eigen::ColPivHouseholderQR<Matrix<double>> qr(kept.transpose());
+    const Eigen::ColPivHouseholderQR<Matrix<double>> qr(units.asDiagonal() * kept.transpose());
     for (Index p = 0; p < rank; ++p) chosen[static_cast<std::size_t>(p)] = qr.colsPermutation().indices()[p];
   }
   std::vector<bool> is_pivot(static_cast<std::size_t>(m), false);
@@ -115,7 +117,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   basis.C = ordered.bottomRows(rank);  // B of MATH: the features at the pivots
   if (rank > 0) {
     const Vector<double> pivot_sizes =
-        Eigen::FullPivLU<Matrix<double>>(basis.C).matrixLU().diagonal().cwiseAbs();
+        Eigen::FullPivLU<Matrix<double>>(basis.C * units.asDiagonal()).matrixLU().diagonal().cwiseAbs();
     const double ratio = pivot_sizes.minCoeff() / pivot_sizes.maxCoeff();
     require(ratio > tolerance, "the features at the pivot samples form a singular matrix (ratio of pivots ",
             ratio, "); use pivots='qr', or put samples with independent features first");

@@ -145,34 +145,56 @@ void partial_llt(const Context& context, BlockTriangle<S>& A) {
   PartialLlt<S>(A).run(context);
 }
 
+namespace {
+
+// Rows a task takes of the part below a diagonal block, and how many tasks that makes.
+constexpr Index kSolveRows = 1024;
+Index strips(Index rows) { return (rows + kSolveRows - 1) / kSolveRows; }
+
+// The few right-hand sides make these solves a matter of reading L once; one thread does not saturate the
+// memory.
+int solve_workers(const Context& context, Index rows, Index width) {
+  return workers_for(context, static_cast<double>(rows) * static_cast<double>(width));
+}
+
+}  // namespace
+
 template <class S>
-void solve_forward(const BlockTriangle<S>& L, Matrix<S>& X) {
+void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
   const Index n = L.pivots(), k = X.cols();
   for (Index j = 0; j < L.pivot_block_columns(); ++j) {
     const Index top = L.start(j), width = L.width(j), below = top + width;
     blas::trsm_left_lower<S>(blas::Op::none, width, k, L.at(top, j), L.ld(j), X.data() + top, n);
-    if (below < n)
-      blas::gemm<S>(blas::Op::none, blas::Op::none, n - below, k, width, S(-1), L.at(below, j), L.ld(j),
-                    X.data() + top, n, S(1), X.data() + below, n);
+    parallel_for(context, strips(n - below), solve_workers(context, n - below, width),
+                 [&](Index t, const Worker&) {
+                   const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
+                   blas::gemm<S>(blas::Op::none, blas::Op::none, rows, k, width, S(-1), L.at(first, j),
+                                 L.ld(j), X.data() + top, n, S(1), X.data() + first, n);
+                 });
   }
 }
 
 template <class S>
-void solve_transposed(const BlockTriangle<S>& L, Matrix<S>& X) {
+void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
   const Index n = L.pivots(), k = X.cols();
   for (Index j = L.pivot_block_columns() - 1; j >= 0; --j) {
     const Index top = L.start(j), width = L.width(j), below = top + width;
-    if (below < n)
-      blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, n - below, S(-1), L.at(below, j), L.ld(j),
-                    X.data() + below, n, S(1), X.data() + top, n);
+    std::vector<Matrix<S>> sums(static_cast<std::size_t>(strips(n - below)), Matrix<S>(width, k));
+    parallel_for(
+        context, strips(n - below), solve_workers(context, n - below, width), [&](Index t, const Worker&) {
+          const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
+          blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, rows, S(1), L.at(first, j), L.ld(j),
+                        X.data() + first, n, S(0), sums[static_cast<std::size_t>(t)].data(), width);
+        });
+    for (const Matrix<S>& sum : sums) X.middleRows(top, width) -= sum;  // in order, whatever the threads
     blas::trsm_left_lower<S>(blas::Op::transpose, width, k, L.at(top, j), L.ld(j), X.data() + top, n);
   }
 }
 
-#define GRLS_INSTANTIATE(S)                                            \
-  template void partial_llt<S>(const Context&, BlockTriangle<S>&);     \
-  template void solve_forward<S>(const BlockTriangle<S>&, Matrix<S>&); \
-  template void solve_transposed<S>(const BlockTriangle<S>&, Matrix<S>&);
+#define GRLS_INSTANTIATE(S)                                                            \
+  template void partial_llt<S>(const Context&, BlockTriangle<S>&);                     \
+  template void solve_forward<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&); \
+  template void solve_transposed<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

@@ -14,10 +14,10 @@ void partial_llt(const Context& context, BlockTriangle<S>& A);
 
 // X (pivots, k) = L⁻¹ X
 template <class S>
-void solve_forward(const BlockTriangle<S>& L, Matrix<S>& X);
+void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X);
 
 // X (pivots, k) = L⁻ᵀ X
 template <class S>
-void solve_transposed(const BlockTriangle<S>& L, Matrix<S>& X);
+void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X);
 
 }  // namespace grls

@@ -76,17 +76,17 @@ Matrix<double> shrink(const Matrix<double>& schur, double t, const Matrix<double
 
 // From the factor: the border holds (L⁻¹NᵀY)ᵀ over the pivots, and the Schur complement has the rest.
 template <class S>
-Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k, bool with_across) {
+Reduced from_factor(const Context& context, const BlockTriangle<S>& A, Index m, Index k, bool with_across) {
   const Index n = A.pivots(), l = m - n;
   Reduced out;
   Matrix<S> forward = rows_of(A, m, m + k, n).transpose().template cast<S>();
   out.quadratic = forward.template cast<double>().colwise().squaredNorm();
-  solve_transposed(A, forward);
+  solve_transposed(context, A, forward);
   out.z = forward.template cast<double>();
   out.r = rows_of(A, m, m + k, m).rightCols(l).transpose();
   if (with_across) {
     Matrix<S> across = rows_of(A, n, m, n).transpose().template cast<S>();
-    solve_transposed(A, across);
+    solve_transposed(context, A, across);
     out.across = across.template cast<double>();
   }
   out.schur = symmetric_corner(A, n, m);
@@ -95,19 +95,23 @@ Reduced from_factor(const BlockTriangle<S>& A, Index m, Index k, bool with_acros
 
 // The same from conjugate gradients with the unfactorised A; nothing where they do not converge.
 std::optional<Reduced> from_refinement(const Context& context, const BlockTriangle<double>& A,
-                                       const Matrix<double>& B, int& iterations) {
+                                       const Matrix<double>& B, bool with_across, int& iterations) {
   const Index n = A.pivots(), m = B.rows(), k = B.cols(), l = m - n;
   const Matrix<double> M21 = rows_of(A, n, m, n);
   Matrix<double> rhs(n, k + l);
   rhs << B.topRows(n), M21.transpose();
-  const auto refined = solve_refined(context, A, rhs, kResidual);
+  // The Schur complement needs only a first approximation X of (H + shift)⁻¹M₁₂: written as
+  // M₂₂ - M₂₁X - (M₂₁X)ᵀ + Xᵀ(H + shift)X its error is that of X squared.
+  const auto refined = solve_refined(context, A, rhs, with_across ? k + l : k, kResidual);
   if (!refined) return std::nullopt;
   iterations = refined->iterations;
   Reduced out;
   out.z = refined->X.leftCols(k);
   out.across = refined->X.rightCols(l);
   out.r = B.bottomRows(l) - M21 * out.z;
-  out.schur = symmetric_corner(A, n, m) - M21 * refined->X.rightCols(l);
+  const Matrix<double> first = M21 * refined->first.rightCols(l);
+  out.schur = symmetric_corner(A, n, m) - first - first.transpose() +
+              refined->first.rightCols(l).transpose() * refined->image.rightCols(l);
   out.quadratic = (B.topRows(n).array() * out.z.array()).colwise().sum().transpose();
   return out;
 }
@@ -144,7 +148,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
   if constexpr (std::is_same_v<S, double>) {
     if (problem.precision == Precision::mixed ||
         (problem.precision == Precision::automatic && mixed_pays(A, problem.shift))) {
-      reduced = from_refinement(context, A, B, solution.iterations);
+      reduced = from_refinement(context, A, B, shrunk, solution.iterations);
       solution.precision = Precision::mixed;
       solution.seconds.factor = watch.lap();
     }
@@ -152,7 +156,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
   if (!reduced) {
     partial_llt(context, A);
     solution.seconds.factor += watch.lap();
-    reduced = from_factor(A, m, k, shrunk);
+    reduced = from_factor(context, A, m, k, shrunk);
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
@@ -232,7 +236,7 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
   shift_diagonal(problem.shift, m, A);
   set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
   partial_llt(context, A);
-  const Reduced reduced = from_factor(A, m, problem.Y.cols(), false);
+  const Reduced reduced = from_factor(context, A, m, problem.Y.cols(), false);
   const Matrix<double> L21 = rows_of(A, n, m, n);
 
   // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
@@ -240,20 +244,12 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
   for (Index p = 0; p < l; ++p) kept.col(p) = T_new.col(basis.kept[static_cast<std::size_t>(p)]);
   const Matrix<double> t = l > 0 ? Matrix<double>(basis.C.transpose().partialPivLu().solve(kept.transpose()))
                                  : Matrix<double>(0, points);
-  Matrix<double> V(n, points), w(l, points);
-  const Index strip = 64;
-  const double work = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(points);
-  parallel_for(context, (points + strip - 1) / strip, workers_for(context, work),
-               [&](Index task, const Worker&) {
-                 const Index first = task * strip, count = std::min(strip, points - first);
-                 Matrix<double> X = K.middleCols(first, count);
-                 if (assembled.s.size() > 0) X = assembled.s.asDiagonal() * X;
-                 X = basis.transposed_times(X);
-                 Matrix<double> v = X.topRows(n);
-                 solve_forward(A, v);
-                 V.middleCols(first, count) = v;
-                 w.middleCols(first, count) = X.bottomRows(l) - L21 * v;
-               });
+  Matrix<double> X = K;
+  if (assembled.s.size() > 0) X = assembled.s.asDiagonal() * X;
+  X = basis.transposed_times(X);
+  Matrix<double> V = X.topRows(n);
+  solve_forward(context, A, V);
+  const Matrix<double> w = X.bottomRows(l) - L21 * V;
   // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂, or with a finite prior variance p of the features
   // -v₁ᵀv₂ + p t₁ᵀt₂ - (w₁ + p t₁)ᵀ (S + pI)⁻¹ (w₂ + p t₂). Both are -v₁ᵀv₂ + left₁ᵀ right₂ with 2l rows.
   Matrix<double> left(2 * l, points), right(2 * l, points);

@@ -25,7 +25,7 @@ void copy_rounded(const Context& context, const BlockTriangle<double>& from, Blo
 }  // namespace
 
 std::optional<Refined> solve_refined(const Context& context, const BlockTriangle<double>& A,
-                                     const Matrix<double>& B, double tolerance) {
+                                     const Matrix<double>& B, Index wanted, double tolerance) {
   const Index n = A.pivots();
   BlockTriangle<float> L(n, n);
   copy_rounded(context, A, L);
@@ -40,8 +40,8 @@ std::optional<Refined> solve_refined(const Context& context, const BlockTriangle
     Eigen::RowVectorXd size = R.colwise().norm();
     for (double& s : size) s = s > 0 ? s : 1;
     Matrix<float> X = (R * size.cwiseInverse().asDiagonal()).cast<float>();
-    solve_forward(L, X);
-    solve_transposed(L, X);
+    solve_forward(context, L, X);
+    solve_transposed(context, L, X);
     context.poll();
     return Matrix<double>(X.cast<double>() * size.asDiagonal());
   };
@@ -52,34 +52,39 @@ std::optional<Refined> solve_refined(const Context& context, const BlockTriangle
                         const Eigen::ArrayXd& b) {  // 0 / 0 = 0: a column that is solved
     return Eigen::ArrayXd((b.abs() > 0).select(a / b, 0.0));
   };
-  const Eigen::ArrayXd goal = tolerance * B.colwise().norm().transpose().array();
+  const Eigen::ArrayXd goal = tolerance * B.leftCols(wanted).colwise().norm().transpose().array();
   const auto solved = [&](const Matrix<double>& R) {
     return (R.colwise().norm().transpose().array() <= goal).all();
   };
 
-  Matrix<double> X = precondition(B);
-  Matrix<double> R = B - symmetric_times(context, A, 0, n, X);
-  for (int iteration = 0; iteration < kMaxIterations;) {
-    if (solved(R)) return Refined{X, iteration};
+  Refined out;
+  out.first = precondition(B);
+  out.image = symmetric_times(context, A, 0, n, out.first);
+  out.X = out.first;
+  auto X = out.X.leftCols(wanted);
+  const auto target = B.leftCols(wanted);
+  Matrix<double> R = target - out.image.leftCols(wanted);
+  for (out.iterations = 0; !solved(R);) {
+    if (out.iterations >= kMaxIterations) return std::nullopt;
     Matrix<double> Z = precondition(R), P = Z;
     Eigen::ArrayXd rz = dot(R, Z);
-    while (iteration < kMaxIterations) {
-      ++iteration;
+    while (true) {
+      ++out.iterations;
       const Matrix<double> AP = symmetric_times(context, A, 0, n, P);
       const Eigen::ArrayXd alpha = ratio(rz, dot(P, AP));
       if (!alpha.allFinite()) return std::nullopt;
       X += P * alpha.matrix().asDiagonal();
       R -= AP * alpha.matrix().asDiagonal();
-      if (solved(R)) break;
+      if (solved(R) || out.iterations >= kMaxIterations) break;
       Z = precondition(R);
       const Eigen::ArrayXd next = dot(R, Z);
       P = Z + P * ratio(next, rz).matrix().asDiagonal();
       rz = next;
     }
-    R = B - symmetric_times(context, A, 0, n, X);  // the residual itself, not its recurrence
+    R = target -
+        symmetric_times(context, A, 0, n, Matrix<double>(X));  // the residual itself, not its recurrence
   }
-  if (solved(R)) return Refined{X, kMaxIterations};
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace grls

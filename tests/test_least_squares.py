@@ -14,6 +14,7 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.datasets import load_iris, make_classification
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -631,3 +632,11 @@ def test_the_stages_of_a_fit_are_timed():
     seconds = regressor().fit(X, y).fit_seconds_
     assert set(seconds) == {"basis", "gram", "assemble", "factor", "solve"}
     assert all(value >= 0 for value in seconds.values())
+
+
+def test_a_function_kernel_may_take_sparse_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)) * (rng.uniform(size=(30, 4)) > 0.5), rng.normal(size=30)
+    model = regressor(rbf_kernel, regularization=0.1).fit(sparse.csr_matrix(X), y)
+    dense = regressor(Gaussian(sigma=np.sqrt(4 / 2)), regularization=0.1).fit(X, y)
+    assert_allclose(model.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-10)

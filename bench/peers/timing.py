@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PAUSE = 0.1  # seconds before each measurement: BLAS pools spin for a while after their last call
+PAUSE = 0.4  # seconds before each measurement: BLAS pools spin for a while after their last call
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import _safe_indexing, compute_sample_weight
+from sklearn.utils import _safe_indexing, assert_all_finite, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -52,7 +54,7 @@ class _GRLS(BaseEstimator):
         kernel = self.kernel
         precomputed = isinstance(kernel, kernels.Precomputed) or kernel == "precomputed"
         tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = not precomputed and not _is_function(kernel)
+        tags.input_tags.sparse = not precomputed
         return tags
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
@@ -83,7 +85,7 @@ class _GRLS(BaseEstimator):
             raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
 
         transformer = features.as_transformer(self.features)
-        given = self._for_features(X, raw)
+        given = X if pairwise else self._for_features(X, raw)
         values = None if transformer is None else _fit_transform(transformer, given, y)
         T = np.empty((n_samples, 0)) if values is None else features.evaluate(values, n_samples)
         names = features.names(transformer, T.shape[1])
@@ -93,7 +95,7 @@ class _GRLS(BaseEstimator):
                 "alone would interpolate the data: give fewer, or let the kernel learn some of them"
             )
 
-        precision = _affordable(precision, n_samples, n_outputs)
+        precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=_is_function(kernel))
         resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
         problem = Problem(resolved, X, T, weights)
         selection = None
@@ -181,14 +183,32 @@ class _GRLS(BaseEstimator):
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, order="C", reset=False)
+        checked = self._validate(X, reset=False)
+        return checked if self._gram_columns is None else np.ascontiguousarray(checked[:, self._gram_columns])
+
+    def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
+        accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was when a fit fails or is interrupted."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _features_at(self, checked: Any, X: Any) -> FloatArray:
         """Return T at new points."""
         n_rows, expected = checked.shape[0], self.feature_coef_.shape[0]
         if self.features_ is None:
             return np.empty((n_rows, 0))
-        T = features.evaluate(self.features_.transform(self._for_features(checked, X)), n_rows)
+        pairwise = isinstance(self.kernel_, kernels.Precomputed)
+        given = checked if pairwise else self._for_features(checked, X)
+        T = features.evaluate(self.features_.transform(given), n_rows)
         if T.shape[1] != expected:
             raise ValueError(f"the features gave {T.shape[1]} columns, but {expected} when fitted")
         return np.asarray(T, dtype=np.float64)
@@ -197,8 +217,6 @@ class _GRLS(BaseEstimator):
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
         known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
-        if self._gram_columns is not None:
-            checked = checked[:, self._gram_columns]
         return known, np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
 
     def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
@@ -221,20 +239,19 @@ class _GRLS(BaseEstimator):
         return values
 
 
-def _is_function(kernel: Any) -> bool:
-    """Whether a kernel is a plain function, which need not take sparse matrices."""
-    return isinstance(kernel, kernels.Function) or (
-        callable(kernel) and not isinstance(kernel, kernels.Kernel)
-    )
+def _is_function(kernel: kernels.Kernel) -> bool:
+    """Whether the kernel matrix comes from a Python function, and must be stored as a whole."""
+    return isinstance(kernel, kernels.Function) and not isinstance(kernel, kernels.Precomputed)
 
 
-def _affordable(precision: str, n_samples: int, n_outputs: int) -> str:
+def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matrix: bool) -> str:
     """Return a precision whose matrices fit into memory; MemoryError where there is none."""
     order = n_samples + n_outputs
-    if precision == "auto" and not _memory.fits(_core.solve_bytes(order, "mixed")):
+    whole = 8.0 * n_samples**2 if given_as_matrix else 0.0
+    if precision == "auto" and not _memory.fits(whole + _core.solve_bytes(order, "mixed")):
         precision = "double"
     _memory.require(
-        _core.solve_bytes(order, precision),
+        whole + _core.solve_bytes(order, precision),
         f"a kernel model of {n_samples} samples in {precision} precision",
         "use fewer samples" + ("" if precision == "single" else ' or precision="single", which takes half'),
     )
@@ -442,14 +459,13 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
         GRLSRegressor
             The fitted model.
         """
-        checked, targets = validate_data(
-            self, X, y, accept_sparse="csr", dtype=_FLOATS, order="C", multi_output=True, y_numeric=True
-        )
-        targets = np.asarray(targets, dtype=np.float64)
-        self._fit(
-            checked, X, targets, targets.reshape(len(targets), -1), sample_weights(sample_weight, checked)
-        )
-        self._one_output = targets.ndim == 1
+        with self._all_or_nothing():
+            checked, targets = self._validate(X, y, multi_output=True, y_numeric=True)
+            targets = np.asarray(targets, dtype=np.float64)
+            assert_all_finite(targets, input_name="y")
+            weights = sample_weights(sample_weight, checked)
+            self._fit(checked, X, targets, targets.reshape(len(targets), -1), weights)
+            self._one_output = targets.ndim == 1
         return self
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
@@ -616,25 +632,35 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         GRLSClassifier
             The fitted model.
         """
-        checked, labels = validate_data(self, X, y, accept_sparse="csr", dtype=_FLOATS, order="C")
-        check_classification_targets(labels)
-        weights = sample_weights(sample_weight, checked)
-        present = labels if weights is None else labels[weights > 0]
-        if len(np.unique(present)) < 2:
-            raise ValueError(
-                "cannot fit a classifier to one class: all labels with positive weight are the same"
-            )
-        if self.class_weight is not None:
-            per_class = compute_sample_weight(self.class_weight, labels)
-            weights = per_class if weights is None else weights * per_class
         choice(self.criterion, "criterion", ("squared_error", "accuracy"))
         if self.criterion == "accuracy" and self.per_output:
             raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')
-        binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
-        targets = binarizer.fit(present).transform(labels).astype(np.float64)
-        self._fit(checked, X, labels, targets, weights)
-        self.classes_ = binarizer.classes_
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            check_classification_targets(labels)
+            weights = self._class_weighted(labels, sample_weights(sample_weight, checked))
+            counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+            binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
+            if len(binarizer.classes_) < 2:
+                raise ValueError(
+                    "cannot fit a classifier to one class: all labels with positive weight are the same"
+                )
+            targets = np.zeros((len(labels), len(binarizer.classes_) if len(binarizer.classes_) > 2 else 1))
+            targets[counted] = binarizer.transform(labels[counted])
+            self._fit(checked, X, labels, targets, weights)
+            self.classes_ = binarizer.classes_
         return self
+
+    def _class_weighted(self, labels: Any, weights: FloatArray | None) -> FloatArray | None:
+        """Return the sample weights times those of the classes; a sample of weight zero balances no class."""
+        if self.class_weight is None:
+            return weights
+        out = np.ones(len(labels)) if weights is None else weights.copy()
+        counted = out > 0
+        out[counted] *= compute_sample_weight(self.class_weight, labels[counted])
+        if not np.any(out > 0):
+            raise ValueError("class_weight is zero for every class: nothing is left to fit")
+        return out
 
     def _loo_loss(
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None

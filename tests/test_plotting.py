@@ -1,0 +1,108 @@
+"""The displays draw what the model says."""
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from grls import GRLSClassifier, GRLSRegressor, plotting
+from grls.kernels import Gaussian
+from numpy.testing import assert_allclose
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def figures():
+    from matplotlib import pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0, 10, 60))[:, None]
+    y = 2 * X[:, 0] + np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=60)
+    return GRLSRegressor(Gaussian(sigma=1.0), features="linear").fit(X, y), X, y
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+def test_the_path_display_marks_the_choice(fitted, figures, criterion):
+    model, X, y = fitted
+    model = GRLSRegressor(Gaussian(sigma=1.0), regularization=criterion).fit(X, y)
+    display = plotting.RegularizationPathDisplay.from_estimator(model)
+    curve, mark = display.ax_.lines
+    assert_allclose(curve.get_xdata(), model.regularization_path_)
+    assert_allclose(mark.get_xdata(), model.regularization_)
+    assert_allclose(mark.get_ydata(), model.criterion_path_.min())
+    assert display.figure_ is display.ax_.figure
+
+
+def test_the_path_display_shows_every_output(fitted, figures):
+    _, X, y = fitted
+    model = GRLSRegressor(per_output=True).fit(X, np.column_stack([y, np.cos(X[:, 0])]))
+    display = plotting.RegularizationPathDisplay.from_estimator(model)
+    assert len(display.ax_.lines) == 4
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["output 0", "output 1"]
+
+
+def test_the_contour_display_holds_the_criterion_of_every_pair(fitted, figures):
+    model, X, y = fitted
+    sigmas, gammas = [0.3, 1.0, 3.0], [1e-4, 1e-2, 1.0]
+    display = plotting.CriterionContourDisplay.from_estimator(
+        model, X, y, values=sigmas, regularization_grid=gammas
+    )
+    alone = GRLSRegressor(Gaussian(sigma=3.0), features="linear", regularization_grid=gammas).fit(X, y)
+    assert_allclose(display.criterion[2], alone.criterion_path_)
+    (star,) = display.ax_.lines
+    v, g = np.unravel_index(display.criterion.argmin(), (3, 3))
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (gammas[g], sigmas[v])
+    with pytest.raises(ValueError, match="must choose"):
+        plotting.CriterionContourDisplay.from_estimator(
+            GRLSRegressor(regularization=1.0), X, y, values=sigmas, regularization_grid=gammas
+        )
+
+
+def test_the_fit_display_draws_prediction_and_band(fitted, figures):
+    model, X, y = fitted
+    display = plotting.FitDisplay.from_estimator(model, X, y, n_points=50)
+    samples, line = display.ax_.lines
+    assert_allclose(samples.get_ydata(), y)
+    mean, std = model.predict(np.asarray(line.get_xdata())[:, None], return_std=True, with_noise=True)
+    assert_allclose(line.get_ydata(), mean)
+    band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
+    assert_allclose([band.min(), band.max()], [(mean - 1.96 * std).min(), (mean + 1.96 * std).max()])
+    inside = np.abs(y - np.interp(X[:, 0], display.line, mean)) < 1.96 * np.interp(X[:, 0], display.line, std)
+    assert inside.mean() > 0.85
+
+
+def test_the_decomposition_display_draws_both_parts(fitted, figures):
+    model, X, y = fitted
+    fig, axes = figures.subplots(1, 2)
+    display = plotting.DecompositionDisplay.from_estimator(model, X, y, n_points=30, axes=axes)
+    assert display.figure_ is fig
+    known, learnt = model.decompose(display.line[:, None])
+    assert_allclose(axes[0].lines[1].get_ydata(), known)
+    assert_allclose(axes[0].lines[2].get_ydata(), known + learnt)
+    assert_allclose(axes[1].lines[2].get_ydata(), learnt)
+    assert len(plotting.DecompositionDisplay.from_estimator(model, X).axes_[0].lines) == 2
+
+
+def test_what_cannot_be_drawn_is_a_clear_error(fitted, figures):
+    _, X, y = fitted
+    with pytest.raises(ValueError, match="no path"):
+        plotting.RegularizationPathDisplay.from_estimator(GRLSRegressor(regularization=1.0).fit(X, y))
+    wide = np.hstack([X, X**2])
+    with pytest.raises(ValueError, match="one variable"):
+        plotting.FitDisplay.from_estimator(GRLSRegressor().fit(wide, y), wide, y)
+    several = GRLSClassifier().fit(X, np.arange(60) % 3)
+    with pytest.raises(ValueError, match="one output"):
+        plotting.DecompositionDisplay.from_estimator(several, X)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"grls\[plot\]"):
+        plotting.RegularizationPathDisplay.from_estimator(fitted[0])
