@@ -273,13 +273,13 @@ void Points<S>::uncentre(const Points& a, Index i0, Index ni, const Points& b, I
 template <class S>
 void Points<S>::direct(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                        Index ld) {
+  if (a.by_row_) {
+    for (Index i = 0; i < ni; ++i)
+      vmath::squared_distances_to(a.rows_ + (i0 + i) * a.d_, b.rows_ + j0 * b.d_, nj, a.d_, out + i, ld);
+    return;
+  }
   for (Index j = 0; j < nj; ++j) {
-    S* column = out + j * ld;
-    if (a.by_row_) {
-      for (Index i = 0; i < ni; ++i)
-        column[i] = vmath::squared_distance_of(a.rows_ + (i0 + i) * a.d_, b.rows_ + (j0 + j) * b.d_, a.d_);
-      continue;
-    }
+    S* const column = out + j * ld;
     std::fill(column, column + ni, S(0));
     for (Index c = 0; c < a.d_; ++c)
       vmath::add_squared_difference(column, a.by_column_.get() + c * a.n_ + i0, ni,

@@ -16,6 +16,15 @@
 #define GRLS_INLINE inline
 #endif
 
+// Lets a sum be taken in another order, which plain C++ forbids; a compiler that does not know it takes it in
+// order.
+#if defined(__GNUC__)
+#define GRLS_SIMD_SUM(sum) _Pragma(GRLS_STRING(omp simd reduction(+ : sum)))
+#define GRLS_STRING(text) #text
+#else
+#define GRLS_SIMD_SUM(sum)
+#endif
+
 namespace grls::vmath {
 namespace {
 
@@ -73,66 +82,68 @@ GRLS_INLINE float exp1(float x) {
   return x < kLow ? 0.0f : high;
 }
 
+template <class S>
+GRLS_INLINE S sum_of_squares(const S* a, const S* b, Index n) {
+  S sum = 0;
+  GRLS_SIMD_SUM(sum)
+  for (Index i = 0; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
 }  // namespace
 
-#define GRLS_DEFINE(S)                                                                              \
-  GRLS_CLONES void exp_scaled(S* x, Index n, S a) {                                                 \
-    for (Index i = 0; i < n; ++i) x[i] = exp1(a * x[i]);                                            \
-  }                                                                                                 \
-  GRLS_CLONES void exp_scaled_sqrt(S* x, Index n, S a) {                                            \
-    for (Index i = 0; i < n; ++i) x[i] = exp1(a * std::sqrt(x[i]));                                 \
-  }                                                                                                 \
-  void tanh_affine(S* x, Index n, S a, S c) {                                                       \
-    for (Index i = 0; i < n; ++i) x[i] = std::tanh(a * x[i] + c);                                   \
-  }                                                                                                 \
-  GRLS_CLONES void power(S* x, Index n, int degree) {                                               \
-    for (Index i = 0; i < n; ++i) {                                                                 \
-      S result = 1, base = x[i];                                                                    \
-      for (int e = degree; e > 0; e >>= 1, base *= base) result = (e & 1) ? result * base : result; \
-      x[i] = result;                                                                                \
-    }                                                                                               \
-  }                                                                                                 \
-  GRLS_CLONES void fill(S* x, Index n, S a) {                                                       \
-    for (Index i = 0; i < n; ++i) x[i] = a;                                                         \
-  }                                                                                                 \
-  GRLS_CLONES void scale(S* x, Index n, S a) {                                                      \
-    for (Index i = 0; i < n; ++i) x[i] *= a;                                                        \
-  }                                                                                                 \
-  GRLS_CLONES void shift(S* x, Index n, S a) {                                                      \
-    for (Index i = 0; i < n; ++i) x[i] += a;                                                        \
-  }                                                                                                 \
-  GRLS_CLONES void add(S* x, const S* y, Index n) {                                                 \
-    for (Index i = 0; i < n; ++i) x[i] += y[i];                                                     \
-  }                                                                                                 \
-  GRLS_CLONES void multiply(S* x, const S* y, Index n) {                                            \
-    for (Index i = 0; i < n; ++i) x[i] *= y[i];                                                     \
-  }                                                                                                 \
-  GRLS_CLONES void add_squared_difference(S* x, const S* y, Index n, S z) {                         \
-    for (Index i = 0; i < n; ++i) {                                                                 \
-      const S diff = y[i] - z;                                                                      \
-      x[i] += diff * diff;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  GRLS_CLONES S squared_distance_of(const S* a, const S* b, Index n) {                              \
-    constexpr Index lanes = 16; /* independent sums, one per place of a wide vector */              \
-    S sums[lanes] = {};                                                                             \
-    Index i = 0;                                                                                    \
-    for (; i + lanes <= n; i += lanes)                                                              \
-      for (Index q = 0; q < lanes; ++q) sums[q] += (a[i + q] - b[i + q]) * (a[i + q] - b[i + q]);   \
-    for (; i < n; ++i) sums[0] += (a[i] - b[i]) * (a[i] - b[i]);                                    \
-    for (Index half = lanes / 2; half > 0; half /= 2)                                               \
-      for (Index q = 0; q < half; ++q) sums[q] += sums[q + half];                                   \
-    return sums[0];                                                                                 \
-  }                                                                                                 \
-  GRLS_CLONES bool squared_distance(S* x, const S* a_norms, Index n, S b_norm) {                    \
-    int lost = 0;                                                                                   \
-    for (Index i = 0; i < n; ++i) {                                                                 \
-      const S size = a_norms[i] + b_norm;                                                           \
-      const S value = size - 2 * x[i];                                                              \
-      lost |= value < kCancellation<S> * size ? 1 : 0;                                              \
-      x[i] = value > 0 ? value : 0;                                                                 \
-    }                                                                                               \
-    return lost != 0;                                                                               \
+#define GRLS_DEFINE(S)                                                                                   \
+  GRLS_CLONES void exp_scaled(S* x, Index n, S a) {                                                      \
+    for (Index i = 0; i < n; ++i) x[i] = exp1(a * x[i]);                                                 \
+  }                                                                                                      \
+  GRLS_CLONES void exp_scaled_sqrt(S* x, Index n, S a) {                                                 \
+    for (Index i = 0; i < n; ++i) x[i] = exp1(a * std::sqrt(x[i]));                                      \
+  }                                                                                                      \
+  void tanh_affine(S* x, Index n, S a, S c) {                                                            \
+    for (Index i = 0; i < n; ++i) x[i] = std::tanh(a * x[i] + c);                                        \
+  }                                                                                                      \
+  GRLS_CLONES void power(S* x, Index n, int degree) {                                                    \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      S result = 1, base = x[i];                                                                         \
+      for (int e = degree; e > 0; e >>= 1, base *= base) result = (e & 1) ? result * base : result;      \
+      x[i] = result;                                                                                     \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void fill(S* x, Index n, S a) {                                                            \
+    for (Index i = 0; i < n; ++i) x[i] = a;                                                              \
+  }                                                                                                      \
+  GRLS_CLONES void scale(S* x, Index n, S a) {                                                           \
+    for (Index i = 0; i < n; ++i) x[i] *= a;                                                             \
+  }                                                                                                      \
+  GRLS_CLONES void shift(S* x, Index n, S a) {                                                           \
+    for (Index i = 0; i < n; ++i) x[i] += a;                                                             \
+  }                                                                                                      \
+  GRLS_CLONES void add(S* x, const S* y, Index n) {                                                      \
+    for (Index i = 0; i < n; ++i) x[i] += y[i];                                                          \
+  }                                                                                                      \
+  GRLS_CLONES void multiply(S* x, const S* y, Index n) {                                                 \
+    for (Index i = 0; i < n; ++i) x[i] *= y[i];                                                          \
+  }                                                                                                      \
+  GRLS_CLONES void add_squared_difference(S* x, const S* y, Index n, S z) {                              \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S diff = y[i] - z;                                                                           \
+      x[i] += diff * diff;                                                                               \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES S squared_distance_of(const S* a, const S* b, Index n) { return sum_of_squares(a, b, n); } \
+  GRLS_CLONES void squared_distances_to(const S* x, const S* points, Index n, Index d, S* out,           \
+                                        Index stride) {                                                  \
+    for (Index j = 0; j < n; ++j) out[j * stride] = sum_of_squares(x, points + j * d, d);                \
+  }                                                                                                      \
+  GRLS_CLONES bool squared_distance(S* x, const S* a_norms, Index n, S b_norm) {                         \
+    int lost = 0;                                                                                        \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S size = a_norms[i] + b_norm;                                                                \
+      const S value = size - 2 * x[i];                                                                   \
+      lost |= value < kCancellation<S> * size ? 1 : 0;                                                   \
+      x[i] = value > 0 ? value : 0;                                                                      \
+    }                                                                                                    \
+    return lost != 0;                                                                                    \
   }
 GRLS_DEFINE(double)
 GRLS_DEFINE(float)

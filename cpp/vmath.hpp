@@ -19,6 +19,8 @@ namespace grls::vmath {
   void multiply(S* x, const S* y, Index n);  /* x = x y */                                                    \
   void add_squared_difference(S* x, const S* y, Index n, S z); /* x = x + (y - z)² */                         \
   S squared_distance_of(const S* a, const S* b, Index n);      /* Σ (a - b)² */                               \
+  /* out[j * stride] = |x - points_j|², points (n, d) row-major */                                            \
+  void squared_distances_to(const S* x, const S* points, Index n, Index d, S* out, Index stride);             \
   /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \
    */                                                                                                         \
   bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);
