@@ -1,0 +1,24 @@
+"""What the README shows runs as it stands."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_readme_run():
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)  # the second block goes on from the first
+    known, learnt = names["known"], names["learnt"]
+    assert np.allclose(known + learnt, names["model"].predict(names["x"]))
+    assert names["std"] > 0
+
+
+def test_the_readme_names_one_command_for_the_demo_and_one_for_the_tests():
+    commands = re.findall(r"^python3 -m venv .*$", README, flags=re.MULTILINE)
+    assert [command.rsplit("/", 1)[1] for command in commands] == ["grls demo", "pytest"]
