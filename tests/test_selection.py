@@ -224,3 +224,17 @@ def test_a_path_larger_than_memory_is_refused(monkeypatch):
     with pytest.raises(MemoryError, match=r'number.*"gcv"'):
         GRLSRegressor(KERNEL).fit(X, y)
     GRLSRegressor(KERNEL, regularization="gcv").fit(X, y)
+
+
+def test_samples_at_one_point_leave_nothing_to_choose_from():
+    with pytest.raises(ValueError, match=r"1 distinct points.*give regularization a number"):
+        GRLSRegressor(KERNEL).fit(np.ones((30, 2)), np.arange(30.0))
+    model = GRLSRegressor(KERNEL, regularization=0.1).fit(np.ones((30, 2)), np.arange(30.0))
+    assert_allclose(model.predict(np.ones((1, 2))), 14.5)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_targets_that_overflow_the_criterion_are_a_clear_error():
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="scale the targets down"):
+        GRLSRegressor(KERNEL).fit(X, 1e200 * y)

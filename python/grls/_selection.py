@@ -134,6 +134,12 @@ def select(
             raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
     merged = _merge(problem, targets)
     m = len(merged.targets)
+    T = merged.problem.T
+    if m <= T.shape[1] and np.linalg.matrix_rank(T) == m:
+        raise ValueError(
+            f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "
+            f"distinct points, the features have rank {m}; give regularization a number"
+        )
     per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
     _memory.require(
         (12.0 if per_sample else 4.0) * m * m,
@@ -166,6 +172,8 @@ def select(
             value = judge(_Point(path, int(g), t))
             plane[v, g] = value if per_output else value.mean()
     if np.isinf(plane).all(axis=(0, 1)).any():
+        if definite.any():
+            raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     best_variance = int(plane.min(axis=1).mean(axis=1).argmin())
     best = plane[best_variance].argmin(axis=0)  # of each output
