@@ -546,3 +546,11 @@ def test_ctrl_c_stops_a_long_fit_and_leaves_everything_usable():
     events = done.stdout.splitlines()
     assert [event.split()[0] for event in events] == ["fitting", "signal", "interrupted", "unfitted", "score"]
     assert float(events[-1].split()[1]) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: 100 * np.eye(len(A)) + A[:, :1] - B[:, 0]])
+def test_a_kernel_matrix_that_is_not_symmetric_is_refused(kernel):
+    """Only one of its triangles would be read."""
+    points = 100 * np.eye(30) + np.arange(900).reshape(30, 30) / 900
+    with pytest.raises(ValueError, match="must be symmetric"):
+        regressor(kernel, features=None).fit(points, Y)

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core, kernels
 from ._threads import get_num_threads
-from ._validation import FloatArray, for_core
+from ._validation import FloatArray, for_core, require_symmetric
 from .core import dependence_tolerance
 
 
@@ -30,6 +30,7 @@ class Problem:
         self.T = np.asarray(self.T, dtype=np.float64)
         if isinstance(self.kernel, kernels.Function):
             self._formula, self._data = None, self.kernel.matrix(self.X, self.X)
+            require_symmetric(self._data, f"the kernel matrix of {self.kernel!r}")
         else:
             self._formula, self._data = self.kernel.lower(self.X.shape[1]), for_core(self.X)
 

@@ -85,6 +85,12 @@ def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     return np.asarray(weights)
 
 
+def require_symmetric(matrix: FloatArray, name: str) -> None:
+    """Raise ValueError unless a square matrix is symmetric up to rounding; the core reads one triangle."""
+    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-10 * np.abs(matrix).max(initial=0)):
+        raise ValueError(f"{name} must be symmetric")
+
+
 def for_core(X: Any) -> Any:
     """Return a data matrix as the core takes it: a contiguous array, or the parts of a CSR matrix."""
     if sparse.issparse(X):

@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 
 from . import _core
 from ._threads import get_num_threads
-from ._validation import FloatArray, choice, real
+from ._validation import FloatArray, choice, real, require_symmetric
 
 __all__ = [
     "assemble",
@@ -54,9 +54,7 @@ def _square(Phi: ArrayLike, name: str = "Phi") -> FloatArray:
     checked: FloatArray = check_array(Phi, dtype=np.float64, order="C", input_name=name)
     if checked.shape[0] != checked.shape[1]:
         raise ValueError(f"{name} must be square, got shape {checked.shape}")
-    scale = np.abs(checked).max()
-    if not np.allclose(checked, checked.T, rtol=0, atol=1e-10 * scale):
-        raise ValueError(f"{name} must be symmetric")
+    require_symmetric(checked, name)
     return checked
 
 
