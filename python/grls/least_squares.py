@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import _safe_indexing, assert_all_finite, compute_sample_weight
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _memory, _selection, features, kernels
+from . import _core, _memory, _selection, kernels
+from ._base import KernelMachine, class_weighted, is_function
 from ._problem import Problem
 from ._validation import FloatArray, choice, real, sample_weights
-from .exceptions import DependentFeaturesWarning, NotPositiveDefiniteError
+from .exceptions import NotPositiveDefiniteError
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
 
-_FLOATS = [np.float64, np.float32]
 
-
-class _GRLS(BaseEstimator):
-    """What the two estimators share: kernel, features, the fit of all outputs at once, the model function."""
+class _GRLS(KernelMachine):
+    """What the two estimators share: the parameters and the fit of all outputs at once."""
 
     def __init__(
         self,
@@ -49,14 +44,6 @@ class _GRLS(BaseEstimator):
         self.formulation = formulation
         self.precision = precision
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernel = self.kernel
-        precomputed = isinstance(kernel, kernels.Precomputed) or kernel == "precomputed"
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = not precomputed
-        return tags
-
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
         """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
         if isinstance(self.regularization, str):
@@ -66,38 +53,11 @@ class _GRLS(BaseEstimator):
         choice(self.formulation, "formulation", ("exact", "published"))
         variance = self._checked_feature_variance()
         precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
-        kernel = kernels.as_kernel(self.kernel)
-        pairwise = isinstance(kernel, kernels.Precomputed)
-        if pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
-
-        gram_columns = None
-        if weights is not None and not np.all(weights > 0):  # a sample of weight zero is no sample
-            kept_rows = np.flatnonzero(weights > 0)
-            X, raw, y, targets, weights = (
-                _safe_indexing(a, kept_rows) for a in (X, raw, y, targets, weights)
-            )
-            if pairwise:
-                gram_columns = kept_rows
-                X = np.ascontiguousarray(X[:, gram_columns])
+        training = self._prepare(X, raw, y, weights)
+        X, y, weights, targets = training.X, training.y, training.weights, training.take(targets)
         n_samples, n_outputs = targets.shape
-        if n_samples == 1:
-            raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
-
-        transformer = features.as_transformer(self.features)
-        given = X if pairwise else self._for_features(X, raw)
-        values = None if transformer is None else _fit_transform(transformer, given, y)
-        T = np.empty((n_samples, 0)) if values is None else features.evaluate(values, n_samples)
-        names = features.names(transformer, T.shape[1])
-        if T.shape[1] > n_samples:
-            raise ValueError(
-                f"there are more features ({T.shape[1]}) than samples (n_samples={n_samples}); the features "
-                "alone would interpolate the data: give fewer, or let the kernel learn some of them"
-            )
-
-        precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=_is_function(kernel))
-        resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
-        problem = Problem(resolved, X, T, weights)
+        precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=is_function(training.kernel))
+        problem = Problem(training.kernel, X, training.T, weights)
         selection = None
         try:
             if isinstance(self.regularization, str):
@@ -114,27 +74,13 @@ class _GRLS(BaseEstimator):
             used_variance = float(variance) if selection is None else selection.feature_variance
             solution = _solve_outputs(problem, targets, chosen, self.formulation, precision, used_variance)
         except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(_not_definite(resolved, self.regularization, n_samples)) from error
+            raise NotPositiveDefiniteError(
+                _not_definite(training.kernel, self.regularization, n_samples)
+            ) from error
 
-        support = np.zeros(T.shape[1], dtype=bool)
-        support[solution["kept"]] = True
-        if not support.all():
-            dropped = ", ".join(name for name, used in zip(names, support, strict=True) if not used)
-            warnings.warn(
-                f"features that depend linearly on the others in the training rows are left out: {dropped}",
-                DependentFeaturesWarning,
-                stacklevel=3,
-            )
-
-        self.kernel_ = resolved
-        self.features_ = transformer
-        self.feature_names_free_ = names
-        self.n_features_free_ = T.shape[1]
-        self.feature_support_ = support
+        self._store(training, solution["kept"])
         self.feature_variance_ = used_variance
         self.regularization_ = np.asarray(chosen, dtype=np.float64)[()]
-        self.X_fit_ = X
-        self._gram_columns = gram_columns  # of a precomputed kernel: the samples that are left
         self._T_fit, self._weights_fit = problem.T, weights
         self.dual_coef_ = np.ascontiguousarray(solution["c"])
         self.feature_coef_ = np.ascontiguousarray(solution["beta"])
@@ -177,72 +123,6 @@ class _GRLS(BaseEstimator):
     def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
         """Store what the solution tells of variances; classifiers have none."""
 
-    def _for_features(self, X: Any, raw: Any) -> Any:
-        """Return what the features' transformer sees: a DataFrame where there is one, else the checked X."""
-        return raw if hasattr(raw, "columns") else X
-
-    def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        checked = self._validate(X, reset=False)
-        return checked if self._gram_columns is None else np.ascontiguousarray(checked[:, self._gram_columns])
-
-    def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
-        accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was when a fit fails or is interrupted."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _features_at(self, checked: Any, X: Any) -> FloatArray:
-        """Return T at new points."""
-        n_rows, expected = checked.shape[0], self.feature_coef_.shape[0]
-        if self.features_ is None:
-            return np.empty((n_rows, 0))
-        pairwise = isinstance(self.kernel_, kernels.Precomputed)
-        given = checked if pairwise else self._for_features(checked, X)
-        T = features.evaluate(self.features_.transform(given), n_rows)
-        if T.shape[1] != expected:
-            raise ValueError(f"the features gave {T.shape[1]} columns, but {expected} when fitted")
-        return np.asarray(T, dtype=np.float64)
-
-    def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the two parts of the model function, each of shape (n, k)."""
-        checked = self._check_new(X)
-        known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
-        return known, np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
-
-    def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Return what the features say and what the kernel has learnt on top of it.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        features, kernel : ndarrays of shape (n,) or (n, k)
-            They add up to ``predict`` (regression) or ``decision_function`` (classification).
-        """
-        known, learnt = self._parts(X)
-        return self._shaped(known), self._shaped(learnt)
-
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return values
-
-
-def _is_function(kernel: kernels.Kernel) -> bool:
-    """Whether the kernel matrix comes from a Python function, and must be stored as a whole."""
-    return isinstance(kernel, kernels.Function) and not isinstance(kernel, kernels.Precomputed)
-
 
 def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matrix: bool) -> str:
     """Return a precision whose matrices fit into memory; MemoryError where there is none."""
@@ -261,13 +141,6 @@ def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matr
 def _winner(scores: FloatArray) -> Any:
     """Return the class that decision values (n, 1) or (n, k) name."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-
-
-def _fit_transform(transformer: Any, X: Any, y: Any) -> Any:
-    # Not always the same as fit, then transform: features made from y come out of fold on the training rows.
-    if hasattr(transformer, "fit_transform"):
-        return transformer.fit_transform(X, y)
-    return transformer.fit(X, y).transform(X)
 
 
 def _solve_outputs(
@@ -638,7 +511,7 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         with self._all_or_nothing():
             checked, labels = self._validate(X, y)
             check_classification_targets(labels)
-            weights = self._class_weighted(labels, sample_weights(sample_weight, checked))
+            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
             binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
             if len(binarizer.classes_) < 2:
@@ -650,17 +523,6 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             self._fit(checked, X, labels, targets, weights)
             self.classes_ = binarizer.classes_
         return self
-
-    def _class_weighted(self, labels: Any, weights: FloatArray | None) -> FloatArray | None:
-        """Return the sample weights times those of the classes; a sample of weight zero balances no class."""
-        if self.class_weight is None:
-            return weights
-        out = np.ones(len(labels)) if weights is None else weights.copy()
-        counted = out > 0
-        out[counted] *= compute_sample_weight(self.class_weight, labels[counted])
-        if not np.any(out > 0):
-            raise ValueError("class_weight is zero for every class: nothing is left to fit")
-        return out
 
     def _loo_loss(
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
