@@ -447,6 +447,15 @@ def short_feature_coefficients(model):
     model.feature_coef_ = model.feature_coef_[:-1]
 
 
+def coefficients_that_are_not_numbers(model):
+    model.dual_coef_[3] = np.nan
+
+
+def points_at_infinity(model):
+    model.X_fit_ = model.X_fit_.copy()
+    model.X_fit_[5] = np.nan
+
+
 def other_kernel(model):
     model.kernel_ = Laplace(-1.0)
 
@@ -475,6 +484,8 @@ def kernel_of_too_many_widths(model):
         sparse_columns_out_of_range,
         sparse_rows_out_of_range,
         short_feature_coefficients,
+        coefficients_that_are_not_numbers,
+        points_at_infinity,
         other_kernel,
         kernel_of_a_missing_column,
         kernel_of_too_many_widths,

@@ -138,7 +138,14 @@ class KernelMachine(BaseEstimator):
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
         known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
-        return known, np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+        learnt = np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+        finite = np.isfinite(known + learnt).all(axis=1)
+        if not finite.all():
+            raise ValueError(
+                f"the model function is not finite at row {finite.argmin()}: its values are too large for "
+                f"{self.kernel_!r} or the features, or the arrays of this model were changed after the fit"
+            )
+        return known, learnt
 
     def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return what the features say and what the kernel has learnt on top of it.
