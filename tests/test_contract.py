@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import GRLSClassifier, GRLSRegressor, _core
+from grls.datasets import MutualInformationWords
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,6 +46,7 @@ y = Y[:, 0]
         PolynomialTrend(degree=2),
         Columns(),
         Columns([0], constant=False),
+        MutualInformationWords(n_words=2),
     ]
 )
 def test_scikit_learn_checks_pass(estimator, check):
@@ -213,7 +215,7 @@ def test_every_fitted_attribute_is_documented():
 
 # Documentation and stub.
 
-MODULES = ["grls", *(f"grls.{module.name}" for module in pkgutil.iter_modules(grls.__path__))]
+MODULES = ["grls", *(module.name for module in pkgutil.walk_packages(grls.__path__, "grls."))]
 
 
 @pytest.mark.parametrize("name", MODULES)
