@@ -17,6 +17,7 @@ What to use when:
 `grls.kernels`       kernels and their algebra
 `grls.features`      features that come up often
 `grls.core`          the papers' equations on plain arrays
+`grls.datasets`      the data of the papers and benchmarks
 ===================  ======================================================================================
 """
 
