@@ -1,6 +1,8 @@
 #include "kernels.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "errors.hpp"
 #include "vmath.hpp"
@@ -15,69 +17,67 @@ constexpr Index kPieceColumns = 256;
 
 constexpr Index kFewRows = 4;  // so few that preparing the other points costs more than it saves
 
-// x holds <x, z> or |x - z|² and is overwritten with the kernel's values.
+// k(x_i, x_i) at all points, and in `roots` what the steps that normalise divide by.
 template <class S>
-void apply_term(const Step& step, S* x, Index n) {
-  const S a = static_cast<S>(step.a);
-  switch (step.term) {
-    case Term::constant:
-      return vmath::fill(x, n, a);
-    case Term::linear:
-      return;
-    case Term::polynomial:
-      vmath::shift(x, n, a);
-      return vmath::power(x, n, step.degree);
-    case Term::sigmoid:
-      return vmath::tanh_affine(x, n, a, static_cast<S>(step.b));
-    case Term::gaussian:
-      return vmath::exp_scaled(x, n, static_cast<S>(-0.5 / (step.a * step.a)));
-    case Term::laplace:
-      return vmath::exp_scaled_sqrt(x, n, static_cast<S>(-1 / step.a));
+std::vector<S> diagonal(const Formula& formula, const std::vector<Points<S>>& points, Index n,
+                        std::vector<std::vector<S>>& roots) {
+  roots.assign(formula.steps().size(), {});
+  std::vector<std::vector<S>> stack;
+  for (std::size_t s = 0; s < formula.steps().size(); ++s) {
+    const Step& step = formula.steps()[s];
+    if (step.is_term) {
+      stack.emplace_back(static_cast<std::size_t>(n), S(0));  // no point is away from itself
+      if (quantity(step.term) == Quantity::products)
+        points[static_cast<std::size_t>(step.group)].self_products(stack.back().data());
+      apply_term(step, stack.back().data(), n);
+    } else if (step.combine == Combine::normalize) {
+      for (S& value : stack.back()) {
+        require(value >= 0, "only a kernel with k(x, x) >= 0 can be normalised, found k(x, x) = ", value);
+        roots[s].push_back(value > 0 ? 1 / std::sqrt(value) : S(0));
+        value = value > 0 ? S(1) : S(0);
+      }
+    } else {
+      std::vector<S> second;
+      if (operands(step.combine) == 2) {
+        second = std::move(stack.back());
+        stack.pop_back();
+      }
+      apply_combination(step, stack.back().data(), second.data(), n);
+    }
   }
+  return stack.back();
 }
 
-int operands(Combine combine) { return combine == Combine::sum || combine == Combine::product ? 2 : 1; }
-
-template <class S>
-void apply_combination(const Step& step, S* x, const S* y, Index n) {
-  switch (step.combine) {
-    case Combine::sum:
-      return vmath::add(x, y, n);
-    case Combine::product:
-      return vmath::multiply(x, y, n);
-    case Combine::scale:
-      return vmath::scale(x, n, static_cast<S>(step.a));
-    case Combine::power:
-      return vmath::power(x, n, step.degree);
-    case Combine::exponential:
-      return vmath::exp_scaled(x, n, S(1));
-  }
+bool normalizes(const Formula& formula) {
+  const auto& steps = formula.steps();
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.is(Combine::normalize); });
 }
 
 }  // namespace
-
-bool reads_products(Term term) {
-  return term == Term::linear || term == Term::polynomial || term == Term::sigmoid;
-}
-bool reads_distances(Term term) { return term == Term::gaussian || term == Term::laplace; }
 
 Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
     : groups_(std::move(groups)), steps_(std::move(steps)) {
   Index height = 0;
   for (const Step& step : steps_) {
-    require(step.degree >= 0, "kernel exponents must not be negative, got ", step.degree);
-    if (step.is_term) {
-      require(
-          step.term == Term::constant || (step.group >= 0 && step.group < static_cast<Index>(groups_.size())),
-          "kernel term reads column group ", step.group, " of ", groups_.size());
-      if (reads_distances(step.term)) require(step.a > 0, "kernel widths must be positive, got ", step.a);
-      if (reads_products(step.term)) groups_[static_cast<std::size_t>(step.group)].products = true;
-      if (reads_distances(step.term)) groups_[static_cast<std::size_t>(step.group)].distances = true;
-      depth_ = std::max(depth_, ++height);
-    } else {
+    step.check();
+    if (!step.is_term) {
       require(height >= operands(step.combine), "malformed kernel formula: an operand is missing");
       height -= operands(step.combine) - 1;
+      continue;
     }
+    depth_ = std::max(depth_, ++height);
+    const Quantity read = quantity(step.term);
+    if (read == Quantity::none) continue;
+    require(step.group >= 0 && step.group < static_cast<Index>(groups_.size()),
+            "kernel term reads column group ", step.group, " of ", groups_.size());
+    ColumnGroup& group = groups_[static_cast<std::size_t>(step.group)];
+    group.products |= read == Quantity::products;
+    group.distances |= read == Quantity::distances;
+    group.chi_squared |= read == Quantity::chi_squared;
+    require(!group.chi_squared || (!group.products && !group.distances),
+            "columns read as histograms need a column group of their own");
+    require(group.periods.empty() || !(group.products || group.chi_squared),
+            "columns with periods give distances only");
   }
   require(height == 1, "malformed kernel formula: ", height, " results are left, expected 1");
 }
@@ -94,6 +94,7 @@ KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, cons
     centres_.push_back(centre_of(context, points, group));
     b_.emplace_back(context, points, group, centres_.back(), order);
   }
+  if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
 }
 
 template <class S>
@@ -109,6 +110,7 @@ KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, cons
     centres_.push_back(in_place ? std::vector<double>() : centre_of(context, points, group));
     b_.emplace_back(context, points, group, centres_.back());
   }
+  if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
 }
 
 template <class S>
@@ -121,6 +123,8 @@ void KernelTiles<S>::set_rows(const Context& context, const Rows& rows) {
   a_.clear();
   for (std::size_t g = 0; g < centres_.size(); ++g)
     a_.emplace_back(context, rows, formula_.groups()[g], centres_[g]);
+  rows_are_points_ = false;
+  if (normalizes(formula_)) diagonal(formula_, a_, n_rows_, roots_a_);
 }
 
 template <class S>
@@ -146,53 +150,79 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
   const std::vector<ColumnGroup>& groups = formula_.groups();
   const std::vector<Step>& steps = formula_.steps();
 
-  const auto load_tile = [&](std::size_t g, bool distances, S* to, Index to_ld) {
-    const auto load = distances ? Points<S>::distances : Points<S>::products;
+  const auto load_tile = [&](std::size_t g, Quantity what, S* to, Index to_ld) {
+    const auto load = what == Quantity::products    ? Points<S>::products
+                      : what == Quantity::distances ? Points<S>::distances
+                                                    : Points<S>::chi_squared;
     load(a()[g], i0, ni, b_[g], j0, nj, to, to_ld, scratch.points);
   };
 
   if (steps.size() == 1 && steps[0].term != Term::constant) {  // one term: worked out in place
-    const auto g = static_cast<std::size_t>(steps[0].group);
-    load_tile(g, reads_distances(steps[0].term), out, ld);
+    load_tile(static_cast<std::size_t>(steps[0].group), quantity(steps[0].term), out, ld);
     for (Index j = 0; j < nj; ++j) apply_term(steps[0], out + j * ld, ni);
     return;
   }
 
-  // Tiles in scratch, each (ni, nj): per group its inner products and its distances, then the stack.
+  // In scratch: per group what its terms read, at most two quantities, as tiles (ni, nj); then the stack,
+  // whose entries are columns (ni) of the piece: so many numbers stay in the first-level cache through all
+  // steps.
   const Index tile = ni * nj;
   const auto n_groups = static_cast<Index>(groups.size());
-  const std::size_t needed = static_cast<std::size_t>(tile * (2 * n_groups + formula_.depth()));
+  const auto needed = static_cast<std::size_t>(2 * n_groups * tile + formula_.depth() * ni);
   if (scratch.tiles.size() < needed) scratch.tiles.resize(needed);
   S* const base = scratch.tiles.data();
   S* const stack = base + 2 * n_groups * tile;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    S* const products = base + 2 * static_cast<Index>(g) * tile;
-    S* const distances = products + tile;
-    if (groups[g].products && groups[g].distances) {
-      Points<S>::both(a()[g], i0, ni, b_[g], j0, nj, products, distances, ni, scratch.points);
-    } else if (groups[g].products || groups[g].distances) {
-      load_tile(g, groups[g].distances, groups[g].distances ? distances : products, ni);
+  const auto quantity_tile = [&](Index g, Quantity what) {
+    return base + (2 * g + (what == Quantity::products ? 0 : 1)) * tile;
+  };
+  for (Index g = 0; g < n_groups; ++g) {
+    const auto at = static_cast<std::size_t>(g);
+    if (groups[at].products && groups[at].distances) {
+      Points<S>::both(a()[at], i0, ni, b_[at], j0, nj, quantity_tile(g, Quantity::products),
+                      quantity_tile(g, Quantity::distances), ni, scratch.points);
+      continue;
     }
+    for (const auto& [read, what] : {std::pair(groups[at].products, Quantity::products),
+                                     std::pair(groups[at].distances, Quantity::distances),
+                                     std::pair(groups[at].chi_squared, Quantity::chi_squared)})
+      if (read) load_tile(at, what, quantity_tile(g, what), ni);
   }
-  Index height = 0;
-  for (const Step& step : steps) {
-    if (step.is_term) {
-      S* const top = stack + height * tile;
-      if (step.term != Term::constant) {
-        const S* from = base + (2 * step.group + (reads_distances(step.term) ? 1 : 0)) * tile;
-        std::copy_n(from, tile, top);
+  for (Index j = 0; j < nj; ++j) {
+    Index height = 0;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const Step& step = steps[s];
+      if (step.is_term) {
+        S* const top = stack + height++ * ni;
+        const Quantity what = quantity(step.term);
+        if (what != Quantity::none) std::copy_n(quantity_tile(step.group, what) + j * ni, ni, top);
+        apply_term(step, top, ni);
+        continue;
       }
-      apply_term(step, top, tile);
-      ++height;
-    } else {
       height -= operands(step.combine) - 1;
-      S* const top = stack + (height - 1) * tile;
-      apply_combination(step, top, top + tile, tile);
+      S* const top = stack + (height - 1) * ni;
+      if (step.combine == Combine::normalize) {
+        vmath::multiply_scaled(top, roots_a()[s].data() + i0, ni,
+                               roots_b_[s][static_cast<std::size_t>(j0 + j)]);
+      } else {
+        apply_combination(step, top, top + ni, ni);
+      }
     }
+    std::copy_n(stack, ni, out + j * ld);
   }
-  for (Index j = 0; j < nj; ++j) std::copy_n(stack + j * ni, ni, out + j * ld);
 }
 
+template <class S>
+Vector<S> kernel_diagonal(const Context& context, const Formula& formula, const Rows& rows) {
+  std::vector<Points<S>> points;
+  for (const ColumnGroup& group : formula.groups())
+    points.emplace_back(context, rows, group, centre_of(context, rows, group));
+  std::vector<std::vector<S>> roots;
+  const std::vector<S> values = diagonal(formula, points, row_count(rows), roots);
+  return Eigen::Map<const Vector<S>>(values.data(), static_cast<Index>(values.size()));
+}
+
+template Vector<double> kernel_diagonal<double>(const Context&, const Formula&, const Rows&);
+template Vector<float> kernel_diagonal<float>(const Context&, const Formula&, const Rows&);
 template class KernelTiles<double>;
 template class KernelTiles<float>;
 

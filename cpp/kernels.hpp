@@ -5,38 +5,15 @@
 #include <vector>
 
 #include "points.hpp"
+#include "terms.hpp"
 #include "types.hpp"
 
 namespace grls {
 
-// To add a kernel: a term here, its line in `apply_term` (kernels.cpp), its name in bindings/kernels.cpp,
-// its class in python/grls/kernels.py.
-enum class Term {
-  constant,    // a
-  linear,      // <x, z>
-  polynomial,  // (<x, z> + a)^degree
-  sigmoid,     // tanh(a <x, z> + b)
-  gaussian,    // exp(-|x - z|² / (2 a²))
-  laplace,     // exp(-|x - z| / a)
-};
-enum class Combine { sum, product, scale, power, exponential };
-
-bool reads_products(Term term);
-bool reads_distances(Term term);
-
-// One step of a formula in postfix order: a term pushes a tile, a combination works on the top one or two.
-struct Step {
-  bool is_term = true;
-  Term term = Term::constant;
-  Combine combine = Combine::sum;
-  Index group = 0;      // which ColumnGroup the term reads
-  double a = 0, b = 0;  // parameters of the term, or the factor of Combine::scale
-  int degree = 0;       // exponent of Term::polynomial and Combine::power
-};
-
 class Formula {
  public:
-  // Checks the steps: groups that exist, a stack that never runs dry, parameters in range.
+  // Checks the steps: groups that exist and give what is asked of them, a stack that never runs dry,
+  // parameters in range.
   Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps);
 
   const std::vector<ColumnGroup>& groups() const { return groups_; }
@@ -76,13 +53,20 @@ class KernelTiles {
 
  private:
   void evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
-  const std::vector<Points<S>>& a() const { return a_.empty() ? b_ : a_; }
+  const std::vector<Points<S>>& a() const { return rows_are_points_ ? b_ : a_; }
+  const std::vector<std::vector<S>>& roots_a() const { return rows_are_points_ ? roots_b_ : roots_a_; }
 
   const Formula& formula_;
-  bool is_sparse_;
+  bool is_sparse_, rows_are_points_ = true;
   Index n_rows_, n_columns_, d_;
   std::vector<Points<S>> a_, b_;              // one per column group
   std::vector<std::vector<double>> centres_;  // likewise
+  // Of each step that normalises: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
+  std::vector<std::vector<S>> roots_a_, roots_b_;
 };
+
+// k(x_i, x_i)
+template <class S>
+Vector<S> kernel_diagonal(const Context& context, const Formula& formula, const Rows& rows);
 
 }  // namespace grls

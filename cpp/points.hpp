@@ -1,5 +1,6 @@
 // The rows of a data matrix as one group of kernel terms sees them: some of the columns, each divided by its
-// own width, moved to a common centre. Inner products and squared distances come in tiles.
+// own width, moved to a common centre or wound onto a circle. Inner products, squared distances and
+// chi-squared distances of histograms come in tiles.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,14 @@ Rows slice(const Rows& rows, Index first, Index count);
 struct ColumnGroup {
   IndexList columns;           // empty: all of them
   std::vector<double> widths;  // one per column read; empty: 1
-  bool products = false;       // some term needs <x, z>
-  bool distances = false;      // some term needs |x - z|²
+  // One per column read: a column x becomes two, the point on the unit circle at the angle 2πx / period;
+  // empty: columns stay as they are.
+  std::vector<double> periods;
+  bool products = false;     // some term needs <x, z>
+  bool distances = false;    // some term needs |x - z|²
+  bool chi_squared = false;  // some term needs Σ (x - z)² / (x + z): then no value may be negative
+
+  Index columns_read(Index d) const { return columns.empty() ? d : static_cast<Index>(columns.size()); }
 
   void check(Index d) const;
 };
@@ -64,13 +71,18 @@ class Points {
     std::vector<S> scattered;  // dense copies of some sparse rows
   };
 
+  void self_products(S* out) const;  // out (n) = <a_i, a_i>
+
   // out (ni, nj) = <a_i, b_j>, column-major
   static void products(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                        Index ld, Scratch& scratch);
   // out (ni, nj) = |a_i - b_j|²
   static void distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                         Index ld, Scratch& scratch);
-  // As the two above in one pass over the data.
+  // out (ni, nj) = Σ (a_i - b_j)² / (a_i + b_j), where 0 / 0 is 0
+  static void chi_squared(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch);
+  // Products and distances in one pass over the data.
   static void both(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* products,
                    S* distances, Index ld, Scratch& scratch);
 
@@ -87,14 +99,17 @@ class Points {
 
   static void inner(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                     Index ld, Scratch& scratch);
-  static void inner_sparse(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
-                           Index ld, Scratch& scratch);
   static void to_distances(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                            Index ld);
   static void uncentre(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                        Index ld);
   static void direct(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                      Index ld);
+  template <class Pair>
+  static void sparse_sums(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch, const Pair& pair);
+  template <class Pair>
+  static S merged_sum(const Points& a, Index i, const Points& b, Index j, const Pair& pair);
   static S exact_distance(const Points& a, Index i, const Points& b, Index j);
 
   Index n_ = 0, d_ = 0;
@@ -102,7 +117,7 @@ class Points {
   const S* rows_ = nullptr;  // (n, d) row-major: the caller's, or owned_
   std::unique_ptr<S[]> owned_;
   std::unique_ptr<S[]> by_column_;  // (d, n) row-major, for the direct route
-  std::vector<S> norms_;            // |x|² of the moved rows
+  std::vector<S> norms_;            // |x|² of the moved rows; of sparse histograms Σx
   std::vector<S> offsets_;          // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
   std::vector<S> values_;           // sparse rows
   std::vector<std::int64_t> columns_, starts_;

@@ -82,6 +82,69 @@ GRLS_INLINE float exp1(float x) {
   return x < kLow ? 0.0f : high;
 }
 
+// log(x), x > 0 and not subnormal: x = 2^e m with m between sqrt(1/2) and sqrt(2), and with s = (m - 1)/(m +
+// 1) log(m) = 2 (s + s³/3 + s⁵/5 + …). The exponent becomes a number in the low bits of 2^52 (2^23).
+GRLS_INLINE double log1(double x) {
+  constexpr std::uint64_t kOne = 0x3ff0000000000000u, kRootHalf = 0x3fe6a09e667f3bcdu;
+  const std::uint64_t t = bits<std::uint64_t>(x) + (kOne - kRootHalf);
+  const double e = bits<double>((t >> 52) | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
+  const double f = bits<double>((t & 0xfffffffffffffu) + kRootHalf) - 1.0;
+  const double s = f / (2.0 + f), z = s * s;
+  double p = 1.0 / 23.0;
+  p = p * z + 1.0 / 21.0;
+  p = p * z + 1.0 / 19.0;
+  p = p * z + 1.0 / 17.0;
+  p = p * z + 1.0 / 15.0;
+  p = p * z + 1.0 / 13.0;
+  p = p * z + 1.0 / 11.0;
+  p = p * z + 1.0 / 9.0;
+  p = p * z + 1.0 / 7.0;
+  p = p * z + 1.0 / 5.0;
+  p = p * z + 1.0 / 3.0;
+  return e * 6.93147180559945286227e-01 + (2.0 * s + 2.0 * s * z * p);
+}
+
+GRLS_INLINE float log1(float x) {
+  constexpr std::uint32_t kOne = 0x3f800000u, kRootHalf = 0x3f3504f3u;
+  const std::uint32_t t = bits<std::uint32_t>(x) + (kOne - kRootHalf);
+  const float e = bits<float>((t >> 23) | 0x4b000000u) - (8388608.0f + 127.0f);
+  const float f = bits<float>((t & 0x7fffffu) + kRootHalf) - 1.0f;
+  const float s = f / (2.0f + f), z = s * s;
+  float p = 1.0f / 11.0f;
+  p = p * z + 1.0f / 9.0f;
+  p = p * z + 1.0f / 7.0f;
+  p = p * z + 1.0f / 5.0f;
+  p = p * z + 1.0f / 3.0f;
+  return e * 6.93147181e-01f + (2.0f * s + 2.0f * s * z * p);
+}
+
+// log(1 + u), u >= 0: what 1 + u loses of a small u is put back.
+template <class S>
+GRLS_INLINE S log1p1(S u) {
+  const S w = 1 + u;
+  return log1(w) + (u - (w - 1)) / w;
+}
+
+// x^h for real h > 0; what is too small for a logarithm is zero.
+template <class S>
+GRLS_INLINE S power1(S x, S h) {
+  const S value = exp1(h * log1(x));
+  return x < std::numeric_limits<S>::min() ? S(0) : value;
+}
+
+template <class S>
+GRLS_INLINE S whole_power(S base, int degree) {
+  S result = 1;
+  for (int e = degree; e > 0; e >>= 1, base *= base) result = (e & 1) ? result * base : result;
+  return result;
+}
+
+template <class S>
+GRLS_INLINE S chi_squared1(S a, S b) {
+  const S sum = a + b, difference = a - b;
+  return sum > 0 ? difference * difference / sum : S(0);
+}
+
 template <class S>
 GRLS_INLINE S sum_of_squares(const S* a, const S* b, Index n) {
   S sum = 0;
@@ -103,11 +166,65 @@ GRLS_INLINE S sum_of_squares(const S* a, const S* b, Index n) {
     for (Index i = 0; i < n; ++i) x[i] = std::tanh(a * x[i] + c);                                        \
   }                                                                                                      \
   GRLS_CLONES void power(S* x, Index n, int degree) {                                                    \
+    for (Index i = 0; i < n; ++i) x[i] = whole_power(x[i], degree);                                      \
+  }                                                                                                      \
+  GRLS_CLONES void matern3(S* x, Index n, S a) {                                                         \
     for (Index i = 0; i < n; ++i) {                                                                      \
-      S result = 1, base = x[i];                                                                         \
-      for (int e = degree; e > 0; e >>= 1, base *= base) result = (e & 1) ? result * base : result;      \
-      x[i] = result;                                                                                     \
+      const S s = a * std::sqrt(x[i]);                                                                   \
+      x[i] = (1 + s) * exp1(-s);                                                                         \
     }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void matern5(S* x, Index n, S a) {                                                         \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S s = a * std::sqrt(x[i]);                                                                   \
+      x[i] = (1 + s + s * s * S(1.0 / 3.0)) * exp1(-s);                                                  \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void log_kernel(S* x, Index n, S h) {                                                      \
+    if (h == S(0.5)) {                                                                                   \
+      for (Index i = 0; i < n; ++i) x[i] = -log1p1(std::sqrt(x[i]));                                     \
+    } else if (h == S(1)) {                                                                              \
+      for (Index i = 0; i < n; ++i) x[i] = -log1p1(x[i]);                                                \
+    } else {                                                                                             \
+      for (Index i = 0; i < n; ++i) x[i] = -log1p1(power1(x[i], h));                                     \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void multiquadric(S* x, Index n, S a) {                                                    \
+    for (Index i = 0; i < n; ++i) x[i] = -std::sqrt(1 + a * x[i]);                                       \
+  }                                                                                                      \
+  GRLS_CLONES void rational(S* x, Index n, S a, S b) {                                                   \
+    for (Index i = 0; i < n; ++i) x[i] = exp1(-b * log1p1(a * x[i]));                                    \
+  }                                                                                                      \
+  GRLS_CLONES void sqrt_power(S* x, Index n, int degree, S a) {                                          \
+    for (Index i = 0; i < n; ++i) x[i] = a * whole_power(x[i], degree) * std::sqrt(x[i]);                \
+  }                                                                                                      \
+  GRLS_CLONES void power_log(S* x, Index n, int degree, S a) {                                           \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S value = a * whole_power(x[i], degree) * log1(x[i]);                                        \
+      x[i] = x[i] < std::numeric_limits<S>::min() ? S(0) : value;                                        \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void series(S* x, Index n, const double* coefficients, Index count) {                      \
+    constexpr Index kChunk = 256;                                                                        \
+    S base[kChunk];                                                                                      \
+    for (Index first = 0; first < n; first += kChunk) {                                                  \
+      const Index size = n - first < kChunk ? n - first : kChunk;                                        \
+      S* const sum = x + first;                                                                          \
+      for (Index i = 0; i < size; ++i) {                                                                 \
+        base[i] = sum[i];                                                                                \
+        sum[i] = static_cast<S>(coefficients[count - 1]);                                                \
+      }                                                                                                  \
+      for (Index p = count - 2; p >= 0; --p) {                                                           \
+        const S a = static_cast<S>(coefficients[p]);                                                     \
+        for (Index i = 0; i < size; ++i) sum[i] = sum[i] * base[i] + a;                                  \
+      }                                                                                                  \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void multiply_scaled(S* x, const S* y, Index n, S a) {                                     \
+    for (Index i = 0; i < n; ++i) x[i] *= a * y[i];                                                      \
+  }                                                                                                      \
+  GRLS_CLONES void add_chi_squared(S* x, const S* y, Index n, S z) {                                     \
+    for (Index i = 0; i < n; ++i) x[i] += chi_squared1(y[i], z);                                         \
   }                                                                                                      \
   GRLS_CLONES void fill(S* x, Index n, S a) {                                                            \
     for (Index i = 0; i < n; ++i) x[i] = a;                                                              \

@@ -8,17 +8,27 @@ namespace grls::vmath {
 
 // Each is defined for double and float; x has n elements and is overwritten.
 #define GRLS_DECLARE(S)                                                                                       \
-  void exp_scaled(S* x, Index n, S a);       /* x = exp(a x), within 2 units in the last place */             \
-  void exp_scaled_sqrt(S* x, Index n, S a);  /* x = exp(a sqrt(x)) */                                         \
-  void tanh_affine(S* x, Index n, S a, S c); /* x = tanh(a x + c) */                                          \
-  void power(S* x, Index n, int degree);     /* x = x^degree, degree >= 0 */                                  \
-  void fill(S* x, Index n, S a);             /* x = a */                                                      \
-  void scale(S* x, Index n, S a);            /* x = a x */                                                    \
-  void shift(S* x, Index n, S a);            /* x = x + a */                                                  \
-  void add(S* x, const S* y, Index n);       /* x = x + y */                                                  \
-  void multiply(S* x, const S* y, Index n);  /* x = x y */                                                    \
-  void add_squared_difference(S* x, const S* y, Index n, S z); /* x = x + (y - z)² */                         \
-  S squared_distance_of(const S* a, const S* b, Index n);      /* Σ (a - b)² */                               \
+  void exp_scaled(S* x, Index n, S a);             /* x = exp(a x), within 2 units in the last place */       \
+  void exp_scaled_sqrt(S* x, Index n, S a);        /* x = exp(a sqrt(x)) */                                   \
+  void tanh_affine(S* x, Index n, S a, S c);       /* x = tanh(a x + c) */                                    \
+  void power(S* x, Index n, int degree);           /* x = x^degree, degree >= 0 */                            \
+  void fill(S* x, Index n, S a);                   /* x = a */                                                \
+  void scale(S* x, Index n, S a);                  /* x = a x */                                              \
+  void shift(S* x, Index n, S a);                  /* x = x + a */                                            \
+  void matern3(S* x, Index n, S a);                /* x = (1 + s) exp(-s), s = a sqrt(x) */                   \
+  void matern5(S* x, Index n, S a);                /* x = (1 + s + s²/3) exp(-s), s = a sqrt(x) */            \
+  void log_kernel(S* x, Index n, S h);             /* x = -log(1 + x^h), h > 0 */                             \
+  void multiquadric(S* x, Index n, S a);           /* x = -sqrt(1 + a x) */                                   \
+  void rational(S* x, Index n, S a, S b);          /* x = (1 + a x)^-b */                                     \
+  void sqrt_power(S* x, Index n, int degree, S a); /* x = a x^degree sqrt(x) */                               \
+  void power_log(S* x, Index n, int degree, S a);  /* x = a x^degree log(x), degree >= 1, 0 at x = 0 */       \
+  void series(S* x, Index n, const double* coefficients, Index count); /* x = Σ_p coefficients_p x^p */       \
+  void multiply_scaled(S* x, const S* y, Index n, S a);                /* x = a x y */                        \
+  void add(S* x, const S* y, Index n);                                 /* x = x + y */                        \
+  void multiply(S* x, const S* y, Index n);                            /* x = x y */                          \
+  void add_squared_difference(S* x, const S* y, Index n, S z);         /* x = x + (y - z)² */                 \
+  void add_chi_squared(S* x, const S* y, Index n, S z);   /* x = x + (y - z)² / (y + z), y, z >= 0 */         \
+  S squared_distance_of(const S* a, const S* b, Index n); /* Σ (a - b)² */                                    \
   /* out[j * stride] = |x - points_j|², points (n, d) row-major */                                            \
   void squared_distances_to(const S* x, const S* points, Index n, Index d, S* out, Index stride);             \
   /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \

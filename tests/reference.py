@@ -4,6 +4,8 @@ Letters and equation numbers are those of "Generalized Regularized Least-Squares
 Features": T (m, l) the features at the samples, Phi (m, m) the kernel matrix, P (m, l) the features φ'.
 """
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 # Kernels. X is (n, d), Z is (p, d); each returns (n, p).
@@ -41,6 +43,61 @@ def gaussian(X, Z, sigma):
 
 def laplace(X, Z, sigma):
     return np.exp(-np.sqrt(squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma))))
+
+
+def matern(X, Z, sigma, nu):
+    s = np.sqrt(2 * nu * squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma)))
+    return {0.5: 1, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}[nu] * np.exp(-s)
+
+
+def rational_quadratic(X, Z, sigma, alpha):
+    scaled = squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma))
+    return (1 + scaled / (2 * alpha)) ** -alpha
+
+
+def periodic(X, Z, sigma, period):
+    half_turns = np.pi * (X[:, None, :] - Z[None, :, :]) / np.asarray(period)
+    return np.exp(-2 * (np.sin(half_turns) ** 2 / np.asarray(sigma) ** 2).sum(axis=2))
+
+
+def log_kernel(X, Z, p):
+    return -np.log1p(squared_distances(X, Z) ** (p / 2))
+
+
+def multiquadric(X, Z, sigma):
+    return -np.sqrt(1 + squared_distances(X / np.asarray(sigma), Z / np.asarray(sigma)))
+
+
+def polyharmonic(X, Z, degree):
+    r = np.sqrt(squared_distances(X, Z))
+    if degree % 2 == 1:
+        return (-1) ** ((degree + 1) // 2) * r**degree
+    return (-1) ** (degree // 2 + 1) * r**degree * np.log(np.where(r > 0, r, 1))
+
+
+def chi_squared(X, Z, gamma):
+    sums = X[:, None, :] + Z[None, :, :]
+    shares = (X[:, None, :] - Z[None, :, :]) ** 2 / np.where(sums > 0, sums, 1)
+    return np.exp(-gamma * shares.sum(axis=2))
+
+
+def normalized(kernel, X, Z):
+    """k(x, z) / √(k(x, x) k(z, z)), zero where a diagonal value is."""
+    x, z = (np.diag(kernel(A, A)) for A in (X, Z))
+    scale = np.sqrt(np.outer(x, z))
+    return np.where(scale > 0, kernel(X, Z) / np.where(scale > 0, scale, 1), 0)
+
+
+# Polynomials, which conditionally positive definite kernels ask for.
+
+
+def polynomials(X, degree):
+    """All monomials up to a degree, (n, l)."""
+    columns = [np.ones(len(X))]
+    for power in range(1, degree + 1):
+        for chosen in combinations_with_replacement(range(X.shape[1]), power):
+            columns.append(np.prod(X[:, list(chosen)], axis=1))
+    return np.stack(columns, axis=1)
 
 
 # The pivot basis.

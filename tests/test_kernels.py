@@ -8,19 +8,30 @@ import pytest
 import reference
 from grls import _core
 from grls.kernels import (
+    ChiSquared,
     Constant,
+    Cosine,
     Function,
     Gaussian,
     Laplace,
     Linear,
+    Log,
+    Matern,
+    Multiquadric,
+    Periodic,
+    Polyharmonic,
     Polynomial,
+    PowerSeries,
     Precomputed,
+    RationalQuadratic,
     Sigmoid,
+    ThinPlate,
     as_kernel,
     median_distance,
 )
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics.pairwise import chi2_kernel
 
 # Each kernel beside its NumPy form; n_columns is at least 4.
 FORMULAS = {
@@ -31,6 +42,24 @@ FORMULAS = {
     "sigmoid": (Sigmoid(0.8, -0.3), lambda X, Z: reference.sigmoid(X, Z, 0.8, -0.3)),
     "gaussian": (Gaussian(1.3), lambda X, Z: reference.gaussian(X, Z, 1.3)),
     "laplace": (Laplace(0.9), lambda X, Z: reference.laplace(X, Z, 0.9)),
+    "matern 1/2": (Matern(0.9, 0.5), lambda X, Z: reference.matern(X, Z, 0.9, 0.5)),
+    "matern 3/2": (Matern(0.9, 1.5), lambda X, Z: reference.matern(X, Z, 0.9, 1.5)),
+    "matern 5/2": (Matern(0.9, 2.5), lambda X, Z: reference.matern(X, Z, 0.9, 2.5)),
+    "rational quadratic": (
+        RationalQuadratic(0.9, 0.6),
+        lambda X, Z: reference.rational_quadratic(X, Z, 0.9, 0.6),
+    ),
+    "periodic": (Periodic(1.7, 2.3), lambda X, Z: reference.periodic(X, Z, 1.7, 2.3)),
+    "log": (Log(), lambda X, Z: reference.log_kernel(X, Z, 1)),
+    "log of a rough distance": (Log(0.7), lambda X, Z: reference.log_kernel(X, Z, 0.7)),
+    "log of the squared distance": (Log(2.0), lambda X, Z: reference.log_kernel(X, Z, 2)),
+    "multiquadric": (Multiquadric(0.8), lambda X, Z: reference.multiquadric(X, Z, 0.8)),
+    "thin plate": (ThinPlate(), lambda X, Z: reference.polyharmonic(X, Z, 2)),
+    **{
+        f"polyharmonic {n}": (Polyharmonic(n), lambda X, Z, n=n: reference.polyharmonic(X, Z, n))
+        for n in (1, 3, 4, 5)
+    },
+    "cosine": (Cosine(), lambda X, Z: reference.normalized(reference.linear, X, Z)),
     "sum": (Gaussian(1.3) + Linear(), lambda X, Z: reference.gaussian(X, Z, 1.3) + reference.linear(X, Z)),
     "sum with a number": (1.5 + Laplace(2.0) + 0.5, lambda X, Z: 2.0 + reference.laplace(X, Z, 2.0)),
     "product": (
@@ -40,6 +69,49 @@ FORMULAS = {
     "scaled": (2.5 * Gaussian(0.7) * 2, lambda X, Z: 5 * reference.gaussian(X, Z, 0.7)),
     "power": ((Linear() + 0.2) ** 5, lambda X, Z: (reference.linear(X, Z) + 0.2) ** 5),
     "exponential": ((0.5 * Linear()).exp(), lambda X, Z: np.exp(0.5 * reference.linear(X, Z))),
+    "power series": (
+        PowerSeries(0.5 * Linear(), [0.3, 0.0, 2.0, 0.1]),
+        lambda X, Z: sum(a * (0.5 * reference.linear(X, Z)) ** n for n, a in enumerate([0.3, 0.0, 2.0, 0.1])),
+    ),
+    "normalized": (
+        (Linear() + 0.5 * Laplace(1.1)).normalized(),
+        lambda X, Z: reference.normalized(
+            lambda A, B: reference.linear(A, B) + 0.5 * reference.laplace(A, B, 1.1), X, Z
+        ),
+    ),
+    "normalized twice": (
+        ((Polynomial(2).normalized() + Linear().on([0, 2])).normalized() * Gaussian(2.0)) ** 2,
+        lambda X, Z: (
+            (
+                reference.normalized(
+                    lambda A, B: (
+                        reference.normalized(lambda C, D: reference.polynomial(C, D, 2, 1), A, B)
+                        + reference.linear(A[:, [0, 2]], B[:, [0, 2]])
+                    ),
+                    X,
+                    Z,
+                )
+                * reference.gaussian(X, Z, 2.0)
+            )
+            ** 2
+        ),
+    ),
+    "five kernels of one distance": (
+        Gaussian(1.3) + Matern(0.9, 2.5) * RationalQuadratic(2.0) + Laplace(0.5) + Log().exp(),
+        lambda X, Z: (
+            reference.gaussian(X, Z, 1.3)
+            + reference.matern(X, Z, 0.9, 2.5) * reference.rational_quadratic(X, Z, 2.0, 1)
+            + reference.laplace(X, Z, 0.5)
+            + np.exp(reference.log_kernel(X, Z, 1))
+        ),
+    ),
+    "periodic columns": (
+        Periodic([0.7, 1.9], [1.5, 0.4]).on([2, 0]) + Periodic(1.1, 2.0).on(1) * Gaussian(1.0),
+        lambda X, Z: (
+            reference.periodic(X[:, [2, 0]], Z[:, [2, 0]], [0.7, 1.9], [1.5, 0.4])
+            + reference.periodic(X[:, [1]], Z[:, [1]], 1.1, 2.0) * reference.gaussian(X, Z, 1.0)
+        ),
+    ),
     "two widths": (
         Gaussian(0.6) + Gaussian(3.0) * Laplace(2.0),
         lambda X, Z: (
@@ -102,7 +174,15 @@ def test_kernel_equals_its_numpy_form(name, d, form):
 
 @pytest.mark.parametrize("d", [3, WIDE])
 @pytest.mark.parametrize(
-    ("kernel", "formula"), [(Gaussian, reference.gaussian), (Laplace, reference.laplace)]
+    ("kernel", "formula"),
+    [
+        (Gaussian, reference.gaussian),
+        (Laplace, reference.laplace),
+        (Multiquadric, reference.multiquadric),
+        (Matern, lambda X, Z, widths: reference.matern(X, Z, widths, 1.5)),
+        (RationalQuadratic, lambda X, Z, widths: reference.rational_quadratic(X, Z, widths, 1)),
+        (Periodic, lambda X, Z, widths: reference.periodic(X, Z, widths, 1)),
+    ],
 )
 def test_one_width_per_column_divides_each_column_by_its_own(kernel, formula, d):
     X, Z = points(30, d, 3), points(20, d, 4)
@@ -199,6 +279,77 @@ def test_an_offset_is_harmless_where_distances_and_products_are_read_together(d)
     np.testing.assert_allclose(kernel(X), reference.gaussian(X, X, 2.0) * reference.linear(X, X), rtol=1e-11)
 
 
+@pytest.mark.parametrize("d", [DIRECT, WIDE])
+def test_sparse_columns_in_another_order_keep_the_digits_of_small_distances(d):
+    X = points(30, d, 1, density=0.5)
+    Z = X + 1e-7 * (X != 0)
+    kernel = Laplace(1e-6).on([3, 0, 2])
+    np.testing.assert_allclose(
+        kernel(sparse.csr_matrix(X), sparse.csr_matrix(Z)), kernel(X, Z), rtol=1e-6, atol=1e-300
+    )
+
+
+# Histograms.
+
+
+@pytest.mark.parametrize("d", [DIRECT, WIDE])
+@pytest.mark.parametrize("form", [np.asarray, as_float32, sparse.csr_matrix])
+def test_chi_squared_equals_its_numpy_form_and_scikit_learn(d, form):
+    X, Z = np.abs(points(300, d, 1, density=0.5)), np.abs(points(270, d, 2, density=0.5))
+    X[3], Z[5], X[7] = 0, 0, Z[9]
+    if form is as_float32:
+        X, Z = as_float32(X).astype(float), as_float32(Z).astype(float)
+    got = ChiSquared(0.7)(form(X), form(Z))
+    np.testing.assert_allclose(got, reference.chi_squared(X, Z, 0.7), rtol=1e-12)
+    np.testing.assert_allclose(got, chi2_kernel(X, Z, gamma=0.7), rtol=1e-10)
+    assert got[7, 9] == got[3, 5] == 1
+    mixed = 2.0 * ChiSquared(0.7).on([2, 0]) * Gaussian(1.0) + Linear().on([0, 2])
+    expected = 2 * reference.chi_squared(X[:, [2, 0]], Z[:, [2, 0]], 0.7) * reference.gaussian(X, Z, 1.0)
+    np.testing.assert_allclose(
+        mixed(form(X), form(Z)), expected + reference.linear(X[:, [0, 2]], Z[:, [0, 2]]), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_negative_value_is_no_histogram(form):
+    X = np.abs(points(300, 5))
+    Z = X.copy()
+    Z[290, 2] = -0.25
+    for A, B in [(Z, Z), (X, Z), (Z, X)]:
+        with pytest.raises(ValueError, match=r"not negative; found -0\.25 in row 290, column 2"):
+            ChiSquared()(form(A), form(B))
+    ChiSquared().on([0, 1])(form(Z))  # it reads other columns
+
+
+@pytest.mark.parametrize("d", [DIRECT, WIDE])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_float32_arithmetic_keeps_its_digits_for_every_kernel(d, form):
+    X = np.abs(points(60, d, 3, density=0.7))
+    y = X[:, 0] - X[:, 1]
+    for kernel in [*(kernel for kernel, _ in FORMULAS.values()), ChiSquared(0.5)]:
+        if kernel.order is None or (d == WIDE and (kernel.order or 0) > 1):
+            continue
+        features = {0: None, 1: "constant", 2: "linear", 3: "quadratic"}[kernel.order]
+        gamma = np.abs(kernel(X)).max()
+        single, double = (
+            grls.GRLSRegressor(kernel, features=features, regularization=gamma, precision=precision)
+            .fit(form(X), y)
+            .predict(form(X))
+            for precision in ("single", "double")
+        )
+        np.testing.assert_allclose(single, double, atol=2e-3 * np.abs(y).max(), err_msg=repr(kernel))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_the_diagonal_is_that_of_the_matrix(name, form):
+    kernel = FORMULAS[name][0]
+    for d in (DIRECT, WIDE):
+        X = points(70, d, 4, density=0.6)
+        diagonal = kernel.resolve(X).diagonal(form(X))
+        np.testing.assert_allclose(diagonal, np.diag(kernel(X)), rtol=1e-12, atol=1e-14)
+
+
 # Names of columns.
 
 
@@ -235,6 +386,13 @@ def test_repr_read_back_is_the_same_kernel(name):
     again = eval(repr(kernel), vars(grls.kernels))
     X = points(9, DIRECT)
     np.testing.assert_allclose(again(X), kernel(X), rtol=1e-14)
+
+
+def test_repr_of_numpy_parameters_reads_back_without_numpy():
+    kernel = np.float64(2.0) * Gaussian(np.array([1.0, 2.0])).on(np.array([0, 1])) + PowerSeries(
+        Linear(), np.array([0.0, 1.0])
+    )
+    assert repr(kernel) == ("2.0 * Gaussian(sigma=[1.0, 2.0]).on([0, 1]) + PowerSeries(Linear(), [0.0, 1.0])")
 
 
 def test_repr_puts_parentheses_where_they_are_needed():
@@ -278,16 +436,16 @@ def test_numpy_numbers_scale_and_add_as_python_numbers_do():
     np.testing.assert_allclose(kernel(X), 2 * reference.gaussian(X, X, 1.0) + 0.5)
 
 
-def test_a_mix_with_an_indefinite_kernel_gives_no_guarantee():
-    assert (Gaussian(1.0) + Linear()).order == 0
-    assert (Gaussian(1.0) + Sigmoid()).order is None
-    assert (2.0 * Sigmoid().on([0]) ** 2).order is None
+@pytest.mark.parametrize("name", grls.kernels._BY_NAME)
+def test_names_stand_for_kernels_with_their_defaults(name):
+    kernel = as_kernel(name)
+    assert type(kernel).__name__.lower() == name.replace("_", "")
+    assert repr(kernel) == repr(type(kernel)())
+    X = np.abs(points(6, 6))
+    assert kernel(X).shape == (6, 6)
 
 
-def test_names_stand_for_kernels():
-    for name, kernel in {"gaussian": Gaussian, "laplace": Laplace, "linear": Linear}.items():
-        assert type(as_kernel(name)) is kernel
-    assert type(as_kernel("precomputed")) is Precomputed
+def test_a_function_stands_for_a_kernel():
     assert type(as_kernel(lambda X, Z: X @ Z.T)) is Function
 
 
@@ -300,6 +458,15 @@ def test_median_width_is_the_median_distance():
     expected = np.median(np.sqrt(reference.squared_distances(X, X)[i, j]))
     assert np.isclose(median_distance(X), expected, rtol=1e-12)
     np.testing.assert_allclose(Gaussian()(X), reference.gaussian(X, X, expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_median_width_of_a_periodic_kernel_is_measured_on_the_circle(form):
+    X = points(40, 3, density=0.8)
+    angle = 2 * np.pi * X / [1.0, 2.0, 3.0]
+    expected = median_distance(np.hstack([np.cos(angle), np.sin(angle)]))
+    resolved = Periodic(period=[1.0, 2.0, 3.0]).resolve(form(X))
+    assert np.isclose(resolved.sigma, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("n", [40, 1500])
@@ -387,6 +554,25 @@ def test_median_width_of_equal_rows_is_one(form):
         (Linear() ** 0, ValueError, "Power.exponent"),
         (Linear() ** 0.5, TypeError, "Power.exponent"),
         (Sigmoid(np.nan), ValueError, "Sigmoid.a"),
+        (Matern(1.0, 1.0), ValueError, r"Matern.nu must be 0.5, 1.5 or 2.5, got 1.0"),
+        (Matern(-1.0), ValueError, "Matern.sigma"),
+        (Matern([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
+        (RationalQuadratic(1.0, 0.0), ValueError, "RationalQuadratic.alpha must be greater than 0"),
+        (RationalQuadratic("mean"), ValueError, "median"),
+        (Periodic(1.0, -1.0), ValueError, "Periodic.period must be greater than 0"),
+        (Periodic(1.0, [1.0, 2.0]), ValueError, "2 periods, but the kernel reads 3 columns"),
+        (Periodic(1.0, None), TypeError, "Periodic.period"),
+        (Log(0.0), ValueError, "Log.p must be greater than 0"),
+        (Log(2.5), ValueError, "Log.p must be at most 2"),
+        (Multiquadric(0.0), ValueError, "Multiquadric.sigma"),
+        (Polyharmonic(0), ValueError, "Polyharmonic.degree must be at least 1"),
+        (Polyharmonic(1.5), TypeError, "Polyharmonic.degree must be a whole number"),
+        (ChiSquared(0.0), ValueError, "ChiSquared.gamma"),
+        (PowerSeries(Linear(), []), ValueError, "PowerSeries.coefficients must not all be zero"),
+        (PowerSeries(Linear(), [0.0]), ValueError, "PowerSeries.coefficients must not all be zero"),
+        (PowerSeries(Linear(), [1.0, -1.0]), ValueError, "PowerSeries.coefficients must be at least 0"),
+        (ThinPlate().normalized(), ValueError, "positive definite only conditionally"),
+        (Sigmoid(-1.0, -1.0).normalized(), ValueError, r"only a kernel with k\(x, x\) >= 0"),
         (Linear() + Precomputed(), TypeError, "Precomputed"),
     ],
     ids=repr,
@@ -413,7 +599,7 @@ def test_a_function_that_returns_the_wrong_shape_is_refused():
         Function(lambda X, Z: X @ X.T).matrix(points(5, 3), points(4, 3))
 
 
-ALL = [([], [])]  # one group: every column, no widths
+ALL = [([], [], [])]  # one group: every column, no widths, no periods
 
 
 @pytest.mark.parametrize(
@@ -438,7 +624,20 @@ ALL = [([], [])]  # one group: every column, no widths
         (ALL, [("polynomial", 0, 0.0, 0.0, 2**40)]),
         (ALL, "linear"),
         (None, None),
-        ([([0.5], [])], [("linear", 0, 0.0, 0.0, 0)]),
+        ([([0.5], [], [])], [("linear", 0, 0.0, 0.0, 0)]),
+        (ALL, [("matern", 0, 1.0, 0.0, 4)]),
+        (ALL, [("matern", 0, -1.0, 0.0, 3)]),
+        (ALL, [("rational_quadratic", 0, 1.0, 0.0, 0)]),
+        (ALL, [("rational_quadratic", 0, 0.0, 1.0, 0)]),
+        (ALL, [("log", 0, 0.0, 0.0, 0)]),
+        (ALL, [("log", 0, 3.0, 0.0, 0)]),
+        (ALL, [("multiquadric", 0, 0.0, 0.0, 0)]),
+        (ALL, [("polyharmonic", 0, 0.0, 0.0, 0)]),
+        (ALL, [("normalize", 0, 0.0, 0.0, 0)]),
+        (ALL, [("linear", 0, 0.0, 0.0, 0), ("series", 0, 0.0, 0.0, 0)]),
+        (ALL, [("linear", 0, 0.0, 0.0, 0), ("series", -1, 0.0, 0.0, 0)]),
+        (ALL, [("linear", 0, 0.0, 0.0, 0), ("chi_squared", 0, 1.0, 0.0, 0), ("sum", 0, 0.0, 0.0, 0)]),
+        ([([], [], [1.0, 1.0, 1.0])], [("linear", 0, 0.0, 0.0, 0)]),
     ],
 )
 def test_malformed_formulas_are_refused(groups, steps):
@@ -448,14 +647,24 @@ def test_malformed_formulas_are_refused(groups, steps):
 
 @pytest.mark.parametrize(
     "group",
-    [([3], []), ([-1], []), ([], [1.0]), ([], [1.0, 1.0, -1.0]), ([0], [1.0, 2.0]), ([0], [np.nan])],
+    [
+        ([3], [], []),
+        ([-1], [], []),
+        ([], [1.0], []),
+        ([], [1.0, 1.0, -1.0], []),
+        ([0], [1.0, 2.0], []),
+        ([0], [np.nan], []),
+        ([0], [], [1.0, 2.0]),
+        ([], [], [1.0, 2.0, 0.0]),
+        ([0], [], [np.nan]),
+    ],
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_groups_of_columns_the_data_do_not_have_are_refused(group, form):
     formula = _core.Formula([group], [("gaussian", 0, 1.0, 0.0, 0)])
     X = form(points(4, 3))
     rows = X if form is np.asarray else (X.data, X.indices, X.indptr, 3)
-    with pytest.raises(ValueError, match=r"column|width"):
+    with pytest.raises(ValueError, match=r"column|width|period"):
         _core.kernel_matrix(formula, rows, rows)
 
 
@@ -464,7 +673,7 @@ def test_a_column_far_outside_the_data_is_refused_without_reading_it(column):
     script = f"""
 import numpy as np
 from grls import _core
-formula = _core.Formula([([{column}], [])], [("gaussian", 0, 1.0, 0.0, 0)])
+formula = _core.Formula([([{column}], [], [])], [("gaussian", 0, 1.0, 0.0, 0)])
 try:
     _core.kernel_matrix(formula, np.ones((4, 3)), np.ones((4, 3)))
 except ValueError as error:

@@ -14,20 +14,38 @@ namespace grls::bindings {
 namespace {
 
 const std::map<std::string, Term> kTerms = {
-    {"constant", Term::constant}, {"linear", Term::linear},     {"polynomial", Term::polynomial},
-    {"sigmoid", Term::sigmoid},   {"gaussian", Term::gaussian}, {"laplace", Term::laplace},
+    {"constant", Term::constant},
+    {"linear", Term::linear},
+    {"polynomial", Term::polynomial},
+    {"sigmoid", Term::sigmoid},
+    {"gaussian", Term::gaussian},
+    {"laplace", Term::laplace},
+    {"matern", Term::matern},
+    {"rational_quadratic", Term::rational_quadratic},
+    {"log", Term::log},
+    {"multiquadric", Term::multiquadric},
+    {"polyharmonic", Term::polyharmonic},
+    {"chi_squared", Term::chi_squared},
 };
 const std::map<std::string, Combine> kCombinations = {
-    {"sum", Combine::sum},     {"product", Combine::product},         {"scale", Combine::scale},
-    {"power", Combine::power}, {"exponential", Combine::exponential},
+    {"sum", Combine::sum},
+    {"product", Combine::product},
+    {"scale", Combine::scale},
+    {"power", Combine::power},
+    {"exponential", Combine::exponential},
+    {"series", Combine::series},
+    {"normalize", Combine::normalize},
 };
 
-using GroupTuple = std::tuple<IndexList, std::vector<double>>;          // columns, widths
+using GroupTuple =
+    std::tuple<IndexList, std::vector<double>, std::vector<double>>;    // columns, widths, periods
 using StepTuple = std::tuple<std::string, Index, double, double, int>;  // name, group, a, b, degree
 
-Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<StepTuple>& steps) {
+// A step "series" has in place of a group the position of its coefficients in `series`.
+Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<StepTuple>& steps,
+                     const std::vector<std::vector<double>>& series) {
   std::vector<ColumnGroup> column_groups;
-  for (const auto& [columns, widths] : groups) column_groups.push_back({columns, widths});
+  for (const auto& [columns, widths, periods] : groups) column_groups.push_back({columns, widths, periods});
   std::vector<Step> formula;
   for (const auto& [name, group, a, b, degree] : steps) {
     Step step;
@@ -43,6 +61,11 @@ Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<St
       step.is_term = false;
       step.combine = combination->second;
     }
+    if (step.is(Combine::series)) {
+      require(group >= 0 && group < static_cast<Index>(series.size()), "there is no power series ", group,
+              " among ", series.size());
+      step.coefficients = series[static_cast<std::size_t>(group)];
+    }
     formula.push_back(step);
   }
   return Formula(std::move(column_groups), std::move(formula));
@@ -51,7 +74,18 @@ Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<St
 }  // namespace
 
 void register_kernels(py::module_& m) {
-  py::class_<Formula>(m, "Formula").def(py::init(&make_formula), py::arg("groups"), py::arg("steps"));
+  py::class_<Formula>(m, "Formula")
+      .def(py::init(&make_formula), py::arg("groups"), py::arg("steps"),
+           py::arg("series") = std::vector<std::vector<double>>());
+  m.def(
+      "kernel_diagonal",
+      [](const Formula& formula, const py::object& rows, int threads) {
+        const RowsArgument argument(rows);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        return kernel_diagonal<double>(context, formula, argument.view());
+      },
+      py::arg("formula"), py::arg("rows"), py::arg("threads") = 0);
   m.def(
       "kernel_matrix",
       [](const Formula& formula, const py::object& a, const py::object& b, int threads) {

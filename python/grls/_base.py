@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import features, kernels
+from ._conditional import require_polynomials
 from ._validation import FloatArray
 from .exceptions import DependentFeaturesWarning
 
@@ -90,7 +91,9 @@ class KernelMachine(BaseEstimator):
                 f"there are more features ({T.shape[1]}) than samples (n_samples={n_samples}); the features "
                 "alone would interpolate the data: give fewer, or let the kernel learn some of them"
             )
-        resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
+        column_names = getattr(self, "feature_names_in_", None)
+        resolved = kernel.resolve(X, column_names)
+        require_polynomials(resolved, X, T, None if column_names is None else list(column_names))
         return Training(X, y, weights, T, names, transformer, resolved, rows)
 
     def _store(self, training: Training, kept: Any) -> None:
@@ -162,6 +165,13 @@ class KernelMachine(BaseEstimator):
         """
         known, learnt = self._parts(X)
         return self._shaped(known), self._shaped(learnt)
+
+    @property
+    def rkhs_norm_(self) -> FloatArray:
+        """Norm √(cᵀΦc) of the kernel part of the model function, one per output; computed when asked for."""
+        check_is_fitted(self)
+        values = self.kernel_.times(self.X_fit_, self.X_fit_, self.dual_coef_)
+        return np.asarray(np.sqrt(np.maximum(np.sum(self.dual_coef_ * values, axis=0), 0)))
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values

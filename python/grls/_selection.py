@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from . import _memory
 from ._problem import Problem
+from ._rows import distinct_rows
 from ._validation import FloatArray, integer
 from .exceptions import NotPositiveDefiniteError
-from .kernels import distinct_rows
 
 CRITERIA = ("loo", "gcv", "reml")
 

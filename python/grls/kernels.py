@@ -11,52 +11,81 @@ tile.
 array([[1.   , 0.607],
        [0.607, 1.   ]])
 
-==============  ==========================================  ====================================
-kernel          value                                       reads
-==============  ==========================================  ====================================
-`Constant`      a                                           nothing
-`Linear`        ⟨x, z⟩                                      inner products
-`Polynomial`    (⟨x, z⟩ + c)^degree                         inner products
-`Sigmoid`       tanh(a ⟨x, z⟩ + c), not positive definite   inner products
-`Gaussian`      exp(−‖x − z‖² / (2σ²))                      distances
-`Laplace`       exp(−‖x − z‖ / σ)                           distances
-`Precomputed`   the matrix given in place of X              a matrix
-==============  ==========================================  ====================================
+With r = ‖x − z‖, where every width σ is one number or one per column:
+
+===================  ====================  ==========================================  ===========
+kernel               name                  value                                       order
+===================  ====================  ==========================================  ===========
+`Constant`           "constant"            value                                       0
+`Linear`             "linear"              ⟨x, z⟩                                      0
+`Polynomial`         "polynomial"          (⟨x, z⟩ + c)^degree                         0
+`Cosine`             "cosine"              ⟨x, z⟩ / (‖x‖ ‖z‖)                          0
+`Sigmoid`            "sigmoid"             tanh(a ⟨x, z⟩ + c)                          None
+`Gaussian`           "gaussian"            exp(−r² / (2σ²))                            0
+`Laplace`            "laplace"             exp(−r / σ)                                 0
+`Matern`             "matern"              (1 + s) exp(−s), s = √3 r / σ, for ν = 3/2  0
+`RationalQuadratic`  "rational_quadratic"  (1 + r² / (2ασ²))^−α                        0
+`Periodic`           "periodic"            exp(−2 Σ sin²(π (x − z) / period) / σ²)     0
+`ChiSquared`         "chi_squared"         exp(−γ Σ (x − z)² / (x + z))                0
+`Log`                "log"                 −log(1 + r^p)                               1
+`Multiquadric`       "multiquadric"        −√(1 + r² / σ²)                             1
+`ThinPlate`          "thin_plate"          r² log r                                    2
+`Polyharmonic`       "polyharmonic"        ± r^n, for even n ± r^n log r               ⌊n / 2⌋ + 1
+`Precomputed`        "precomputed"         the matrix given in place of X              0
+===================  ====================  ==========================================  ===========
+
+The order says what a kernel guarantees. 0: positive definite. q: conditionally positive definite, it needs
+all polynomials of degree below q among the features (1: ``features="constant"``, 2: ``"linear"``, 3:
+``"quadratic"``), and estimators check that they are there. None: nothing, a fit may fail.
+
+Kernels make kernels: ``k1 + k2``, ``k1 * k2``, ``2.0 * k``, ``k ** 3``, ``k.exp()``,
+``PowerSeries(k, coefficients)``, ``k.normalized()`` and ``k.on(columns)``. However long the formula, it is
+evaluated in one pass, and all its terms share the inner products and distances they read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
 from . import _core
+from ._rows import median_distance
 from ._threads import get_num_threads
 from ._validation import FloatArray, column_positions, for_core, integer, real
 
 __all__ = [
+    "ChiSquared",
     "Constant",
+    "Cosine",
     "Exponential",
     "Function",
     "Gaussian",
     "Kernel",
     "Laplace",
     "Linear",
+    "Log",
+    "Matern",
+    "Multiquadric",
+    "Normalized",
     "OnColumns",
+    "Periodic",
+    "Polyharmonic",
     "Polynomial",
     "Power",
+    "PowerSeries",
     "Precomputed",
     "Product",
+    "RationalQuadratic",
     "Scaled",
     "Sigmoid",
     "Sum",
+    "ThinPlate",
     "as_kernel",
 ]
 
@@ -68,8 +97,13 @@ class _Lowering:
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns = n_columns
-        self._groups: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}
+        self._groups: dict[tuple[Any, ...], int] = {}
         self._steps: list[tuple[str, int, float, float, int]] = []
+        self._series: list[list[float]] = []
+
+    def width_of(self, columns: Columns) -> int:
+        """Return how many columns a term reads."""
+        return self.n_columns if columns is None else len(columns)
 
     def term(
         self,
@@ -79,15 +113,24 @@ class _Lowering:
         b: float = 0.0,
         degree: int = 0,
         widths: tuple[float, ...] = (),
+        periods: tuple[float, ...] = (),
     ) -> None:
-        group = self._groups.setdefault((columns or (), widths), len(self._groups))
-        self._steps.append((name, group, a, b, degree))
+        # Histograms are read as they are, points moved to their centre: the two do not share a group.
+        key = (columns or (), widths, periods, name == "chi_squared")
+        self._steps.append((name, self._groups.setdefault(key, len(self._groups)), a, b, degree))
 
     def combine(self, name: str, a: float = 0.0, degree: int = 0) -> None:
         self._steps.append((name, 0, a, 0.0, degree))
 
+    def series(self, coefficients: list[float]) -> None:
+        self._steps.append(("series", len(self._series), 0.0, 0.0, 0))
+        self._series.append(coefficients)
+
     def formula(self) -> _core.Formula:
-        return _core.Formula([(list(c), list(w)) for c, w in self._groups], self._steps)
+        groups = [
+            (list(columns), list(widths), list(periods)) for columns, widths, periods, _ in self._groups
+        ]
+        return _core.Formula(groups, self._steps, self._series)
 
 
 def _alike(X: Any, Z: Any) -> tuple[Any, Any]:
@@ -104,7 +147,7 @@ class Kernel(BaseEstimator):
     a new built-in kernel is a subclass with `_lower` and a term in the C++ core.
     """
 
-    #: 0: positive definite; None: not positive definite, no guarantee that a fit succeeds.
+    #: 0: positive definite; q: conditionally so, given the polynomials of degree below q; None: no guarantee.
     order: int | None = 0
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> FloatArray:
@@ -143,8 +186,7 @@ class Kernel(BaseEstimator):
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""
-        blocks = (X[start : start + 64] for start in range(0, X.shape[0], 64))
-        return np.concatenate([np.diagonal(self.matrix(block, block)) for block in blocks])
+        return _core.kernel_diagonal(self.lower(X.shape[1]), for_core(X), get_num_threads())
 
     def lower(self, n_columns: int) -> _core.Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
@@ -157,6 +199,13 @@ class Kernel(BaseEstimator):
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         raise TypeError(f"{type(self).__name__} cannot be a part of a larger kernel")
+
+    def demands(self, n_columns: int) -> list[tuple[Kernel, tuple[int, ...]]]:
+        """Return the parts of a resolved kernel that need polynomials as features, with their columns."""
+        return self._demands(tuple(range(n_columns)))
+
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        return [(self, columns)] if self.order else []
 
     # The algebra. Every result is again a kernel, by the closure properties of positive definite functions.
 
@@ -179,6 +228,20 @@ class Kernel(BaseEstimator):
         """Return the kernel exp(k)."""
         return Exponential(self)
 
+    def normalized(self) -> Kernel:
+        """Return the kernel k(x, z) / √(k(x, x) k(z, z)).
+
+        Examples
+        --------
+        >>> from grls.kernels import Polynomial
+        >>> kernel = Polynomial(degree=2).normalized()
+        >>> kernel
+        Polynomial(degree=2, c=1.0).normalized()
+        >>> kernel([[1.0, 0.0]], [[1.0, 0.0], [0.0, 3.0]]).round(3)
+        array([[1. , 0.05]])
+        """
+        return Normalized(self)
+
     def on(self, columns: int | str | Sequence[int] | Sequence[str]) -> Kernel:
         """Return this kernel acting on some columns only, given by position or by DataFrame name.
 
@@ -194,11 +257,17 @@ class Kernel(BaseEstimator):
     _binding = 3
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        parameters = ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
+        values = self.get_params(deep=False).items()
+        parameters = ", ".join(f"{name}={_shown(value)}" for name, value in values)
         return f"{type(self).__name__}({parameters})"
 
     def _inside(self, binding: int) -> str:
         return f"({self!r})" if self._binding < binding else repr(self)
+
+
+def _shown(value: Any) -> str:
+    """Return the repr of a parameter in plain Python, so that a kernel's repr can be read back."""
+    return repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
 
 
 def _operand(value: Kernel | float) -> Kernel:
@@ -251,6 +320,17 @@ class Polynomial(Kernel):
         lowering.term("polynomial", columns, real(self.c, "Polynomial.c", minimum=0), degree=degree)
 
 
+class Cosine(Kernel):
+    """The cosine of the angle between two rows, k(x, z) = ⟨x, z⟩ / (‖x‖ ‖z‖); zero where a row is.
+
+    It is ``Linear().normalized()`` under the name it has for text.
+    """
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        lowering.term("linear", columns)
+        lowering.combine("normalize")
+
+
 class Sigmoid(Kernel):
     """The sigmoid "kernel", k(x, z) = tanh(a ⟨x, z⟩ + c).
 
@@ -278,46 +358,15 @@ class Sigmoid(Kernel):
 # Kernels of the distance.
 
 
-def _row_keys(X: Any) -> list[bytes]:
-    """Return a key of each row; equal rows have equal keys, dense or sparse."""
-    if sparse.issparse(X):
-        X = X.tocsr(copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        bounds = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        rows = ((X.indices[a:b], X.data[a:b]) for a, b in bounds)
-    else:
-        rows = ((nonzero := np.flatnonzero(row), row[nonzero]) for row in X)
-    return [
-        blake2b(columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()).digest()
-        for columns, values in rows
-    ]
-
-
-def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the distinct rows of matrices side by side.
-
-    Returns one position of each, in an order that depends on the rows alone and not on theirs, and for every
-    row the place of its like among them.
-    """
-    keys = [b"".join(parts) for parts in zip(*map(_row_keys, matrices), strict=True)]
-    position = {key: i for i, key in enumerate(keys)}
-    place = {key: p for p, key in enumerate(sorted(position))}
-    return np.array([position[key] for key in place]), np.array([place[key] for key in keys])
-
-
-def median_distance(X: Any, n_points: int = 1000) -> float:
-    """Return the median distance between distinct rows, the usual first guess of a kernel width.
-
-    Repeated rows count once, so that a row given twice and a row of weight two mean the same. Of many rows
-    `n_points` are taken, as good as at random, but always the same, whatever the order of the rows.
-    """
-    chosen = X[distinct_rows(X)[0][:n_points]]
-    if sparse.issparse(chosen):
-        chosen = chosen[:, np.unique(chosen.indices)].toarray()
-    if chosen.shape[0] < 2 or chosen.shape[1] == 0:
-        return 1.0
-    return float(np.median(pdist(np.asarray(chosen, dtype=np.float64))))
+def _widths(value: Any, n_columns: int, name: str) -> tuple[float, ...]:
+    """Return one positive number for each column, given one for all or one for each."""
+    if np.ndim(value) == 0:
+        return (real(value, name, above=0),) * n_columns
+    values = tuple(real(float(width), name, above=0) for width in np.ravel(value))
+    if len(values) != n_columns:
+        what = "periods" if name.endswith("period") else "widths"
+        raise ValueError(f"{name} has {len(values)} {what}, but the kernel reads {n_columns} columns")
+    return values
 
 
 class _Radial(Kernel):
@@ -338,17 +387,18 @@ class _Radial(Kernel):
             self.sigma = median_distance(X)
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        self._lower_with_width(lowering, columns)
+
+    def _lower_with_width(self, lowering: _Lowering, columns: Columns, **parameters: Any) -> None:
         name = f"{type(self).__name__}.sigma"
         if isinstance(self.sigma, str):
             raise ValueError(f"{name} is still {self.sigma!r}: call kernel.resolve(X) first")
-        if np.ndim(self.sigma) == 0:
-            lowering.term(self._term, columns, real(self.sigma, name, above=0))
-            return
-        widths = tuple(real(float(width), name, above=0) for width in np.ravel(self.sigma))
-        read = lowering.n_columns if columns is None else len(columns)
-        if len(widths) != read:
-            raise ValueError(f"{name} has {len(widths)} widths, but the kernel reads {read} columns")
-        lowering.term(self._term, columns, 1.0, widths=widths)
+        term = parameters.pop("term", self._term)
+        if np.ndim(self.sigma) == 0:  # one width is a parameter of the term, which then shares its distances
+            lowering.term(term, columns, real(self.sigma, name, above=0), **parameters)
+        else:
+            widths = _widths(self.sigma, lowering.width_of(columns), name)
+            lowering.term(term, columns, 1.0, widths=widths, **parameters)
 
 
 class Gaussian(_Radial):
@@ -381,6 +431,194 @@ class Laplace(_Radial):
     _term = "laplace"
 
 
+class Matern(_Radial):
+    r"""The Matérn kernel of smoothness ν, with s = √(2ν) ‖x − z‖ / σ.
+
+    .. math:: k = e^{-s}, \quad (1 + s) e^{-s}, \quad (1 + s + s^2/3) e^{-s} \qquad (ν = 1/2, 3/2, 5/2)
+
+    Functions are as smooth as ν: rough for 1/2 (the Laplace kernel), once differentiable for 3/2, twice for
+    5/2; `Gaussian` is the limit.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), or "median", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        The smoothness.
+    """
+
+    def __init__(self, sigma: Any = "median", nu: float = 1.5) -> None:
+        super().__init__(sigma)
+        self.nu = nu
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        nu = real(self.nu, "Matern.nu")
+        if nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"Matern.nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+        term = "laplace" if nu == 0.5 else "matern"
+        self._lower_with_width(lowering, columns, term=term, degree=int(2 * nu))
+
+
+class RationalQuadratic(_Radial):
+    """The rational quadratic kernel, k(x, z) = (1 + ‖x − z‖² / (2ασ²))^−α: Gaussians of many widths at once.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), or "median", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    alpha : float, default=1.0
+        How alike the widths are; `Gaussian` is the limit of large values.
+    """
+
+    def __init__(self, sigma: Any = "median", alpha: float = 1.0) -> None:
+        super().__init__(sigma)
+        self.alpha = alpha
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        alpha = real(self.alpha, "RationalQuadratic.alpha", above=0)
+        self._lower_with_width(lowering, columns, term="rational_quadratic", b=alpha)
+
+
+class Periodic(_Radial):
+    """The periodic kernel, k(x, z) = exp(−2 Σ_c sin²(π (x_c − z_c) / p_c) / σ_c²).
+
+    It is the Gaussian kernel of the columns wound onto circles, x ↦ (cos 2πx/p, sin 2πx/p), and so positive
+    definite for any number of columns.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), or "median", default="median"
+        The width, or one width per column, in units of the circle's radius; "median" takes the median
+        distance between distinct training rows on the circles.
+    period : float or array-like of shape (d,), default=1.0
+        The period, or one period per column, in the units of the data.
+    """
+
+    def __init__(self, sigma: Any = "median", period: Any = 1.0) -> None:
+        super().__init__(sigma)
+        self.period = period
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        periods = np.array(_widths(self.period, X.shape[1], "Periodic.period"))
+        super()._resolve(_wound(X, periods) if isinstance(self.sigma, str) else X, names)
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        periods = _widths(self.period, lowering.width_of(columns), "Periodic.period")
+        self._lower_with_width(lowering, columns, term="gaussian", periods=periods)
+
+
+def _wound(X: Any, periods: FloatArray) -> Any:
+    """Return the columns wound onto circles that touch the origin at zero: sparse rows stay sparse."""
+    if not sparse.issparse(X):
+        angle = 2 * np.pi * np.asarray(X, dtype=np.float64) / periods
+        return np.hstack([np.cos(angle) - 1, np.sin(angle)])
+    angle = sparse.csr_matrix(X, dtype=np.float64).multiply(2 * np.pi / periods).tocsr()
+    cosine, sine = angle.copy(), angle.copy()
+    cosine.data, sine.data = np.cos(angle.data) - 1, np.sin(angle.data)
+    return sparse.hstack([cosine, sine]).tocsr()
+
+
+# Conditionally positive definite kernels of the distance.
+
+
+class Log(Kernel):
+    """The log kernel, k(x, z) = −log(1 + ‖x − z‖^p), conditionally positive definite of order 1.
+
+    Parameters
+    ----------
+    p : float, default=1.0
+        Between 0 and 2.
+    """
+
+    order = 1
+
+    def __init__(self, p: float = 1.0) -> None:
+        self.p = p
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        p = real(self.p, "Log.p", above=0)
+        if p > 2:
+            raise ValueError(f"Log.p must be at most 2, got {self.p!r}")
+        lowering.term("log", columns, p)
+
+
+class Multiquadric(_Radial):
+    """The multiquadric, k(x, z) = −√(1 + ‖x − z‖² / σ²), conditionally positive definite of order 1.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), or "median", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows.
+
+    Notes
+    -----
+    SciPy's RBFInterpolator writes ``epsilon = 1 / sigma``; the sign is the same.
+    """
+
+    _term, order = "multiquadric", 1
+
+
+class Polyharmonic(Kernel):
+    """Polyharmonic splines, with r = ‖x − z‖.
+
+    k(x, z) = (−1)^⌈n/2⌉ r^n for an odd degree n, conditionally positive definite of order ⌈n/2⌉;
+    (−1)^(n/2 + 1) r^n log r for an even one, of order n/2 + 1.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        n, at least 1. 1, 3 and 5 are SciPy's "linear", "cubic" and "quintic", 2 is the thin plate.
+    """
+
+    def __init__(self, degree: int = 3) -> None:
+        self.degree = degree
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """⌈n/2⌉ for odd degrees n, n/2 + 1 for even ones."""
+        return integer(self.degree, "Polyharmonic.degree", minimum=1) // 2 + 1
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        lowering.term("polyharmonic", columns, degree=integer(self.degree, "Polyharmonic.degree", minimum=1))
+
+
+class ThinPlate(Polyharmonic):
+    """The thin-plate spline, k(x, z) = r² log r, r = ‖x − z‖, conditionally positive definite of order 2.
+
+    With ``features="linear"`` in the plane this is the smoothing spline that bends the least.
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    degree = 2
+
+
+# Kernels of histograms.
+
+
+class ChiSquared(Kernel):
+    """The exponential chi-squared kernel, k(x, z) = exp(−γ Σ_c (x_c − z_c)² / (x_c + z_c)), with 0/0 = 0.
+
+    It compares histograms and counts of words: no value may be negative.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Greater than zero. Rows that sum to one are at most 2 apart.
+
+    See Also
+    --------
+    sklearn.metrics.pairwise.chi2_kernel : The same kernel, dense.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        lowering.term("chi_squared", columns, real(self.gamma, "ChiSquared.gamma", above=0))
+
+
 # Composition.
 
 
@@ -409,6 +647,10 @@ class Sum(Kernel):
         self.k1._resolve(X, names)
         self.k2._resolve(X, names)
 
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        # Each summand needs its own polynomials, and only those.
+        return [] if self.order is None else self.k1._demands(columns) + self.k2._demands(columns)
+
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         self.k1._lower(lowering, columns)
         self.k2._lower(lowering, columns)
@@ -429,6 +671,11 @@ class Product(Sum):
 
     _name, _sign, _binding = "product", "*", 1
 
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 where both are positive definite; nothing is known of other products."""
+        return 0 if self.k1.order == 0 and self.k2.order == 0 else None
+
 
 class _Unary(Kernel):
     """A kernel made of one other."""
@@ -437,14 +684,26 @@ class _Unary(Kernel):
 
     @property
     def order(self) -> int | None:  # type: ignore[override]
-        """That of the kernel inside."""
-        return self.kernel.order
+        """0 where the kernel inside is positive definite; nothing is known of others."""
+        return 0 if self.kernel.order == 0 else None
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         self.kernel._resolve(X, names)
 
 
-class Scaled(_Unary):
+class _SameOrder(_Unary):
+    """A kernel that guarantees and needs what the one inside does."""
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """That of the kernel inside."""
+        return self.kernel.order
+
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        return self.kernel._demands(columns)
+
+
+class Scaled(_SameOrder):
     """A kernel times a positive number, written ``2.0 * k``.
 
     Parameters
@@ -466,7 +725,7 @@ class Scaled(_Unary):
         lowering.combine("scale", real(self.scale, "Scaled.scale", above=0))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.scale!r} * {self.kernel._inside(self._binding)}"
+        return f"{_shown(self.scale)} * {self.kernel._inside(self._binding)}"
 
 
 class Power(_Unary):
@@ -491,7 +750,7 @@ class Power(_Unary):
         lowering.combine("power", degree=integer(self.exponent, "Power.exponent", minimum=1))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.kernel._inside(self._binding + 1)} ** {self.exponent!r}"
+        return f"{self.kernel._inside(self._binding + 1)} ** {_shown(self.exponent)}"
 
 
 class Exponential(_Unary):
@@ -513,8 +772,71 @@ class Exponential(_Unary):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.kernel._inside(3)}.exp()"
 
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 up to order 1 of the exponent: exp(k) is positive definite for these too (Schoenberg)."""
+        return 0 if self.kernel.order in (0, 1) else None
 
-class OnColumns(_Unary):
+
+class PowerSeries(_Unary):
+    """A power series of a kernel, Σ_n a_n k^n with coefficients a_n ≥ 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    coefficients : array-like of shape (n,)
+        a₀, a₁, …: not negative, and not all zero.
+
+    Examples
+    --------
+    >>> from grls.kernels import Linear, PowerSeries
+    >>> PowerSeries(Linear(), [1.0, 0.0, 0.5])([[1.0], [2.0]])
+    array([[1.5, 3. ],
+           [3. , 9. ]])
+    """
+
+    def __init__(self, kernel: Kernel, coefficients: ArrayLike) -> None:
+        self.kernel = kernel
+        self.coefficients = coefficients
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        name = "PowerSeries.coefficients"
+        coefficients = [real(float(a), name, minimum=0) for a in np.ravel(self.coefficients)]
+        if not any(coefficients):
+            raise ValueError(f"{name} must not all be zero")
+        self.kernel._lower(lowering, columns)
+        lowering.series(coefficients)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"PowerSeries({self.kernel!r}, {_shown(self.coefficients)})"
+
+
+class Normalized(_Unary):
+    """A kernel scaled to k(x, x) = 1, written ``k.normalized()``; where k(x, x) = 0 it is zero.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A positive definite kernel.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def _lower(self, lowering: _Lowering, columns: Columns) -> None:
+        if self.kernel.order not in (0, None):
+            raise ValueError(
+                f"{self.kernel!r} cannot be normalised: it is positive definite only conditionally"
+            )
+        self.kernel._lower(lowering, columns)
+        lowering.combine("normalize")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._inside(3)}.normalized()"
+
+
+class OnColumns(_SameOrder):
     """A kernel that reads some columns only, written ``k.on(columns)``.
 
     Parameters
@@ -537,12 +859,15 @@ class OnColumns(_Unary):
         self.columns = positions
         self.kernel._resolve(X[:, positions], None if names is None else [names[p] for p in positions])
 
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))
+
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         within = range(lowering.n_columns) if columns is None else columns
         self.kernel._lower(lowering, tuple(within[p] for p in self._positions(len(within), None)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.kernel._inside(3)}.on({self.columns!r})"
+        return f"{self.kernel._inside(3)}.on({_shown(self.columns)})"
 
 
 # Kernels that come as matrices: slower, and the whole matrix is stored.
@@ -575,6 +900,11 @@ class Function(Kernel):
         """Return ``matrix(X, Z) @ c``."""
         return np.asarray(self.matrix(X, Z) @ c)
 
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return k(x, x), from the matrices of a few rows at a time."""
+        blocks = (X[start : start + 64] for start in range(0, X.shape[0], 64))
+        return np.concatenate([np.diagonal(self.matrix(block, block)) for block in blocks])
+
 
 class Precomputed(Function):
     """The kernel matrix itself stands in place of X.
@@ -598,12 +928,22 @@ class Precomputed(Function):
 
 
 _BY_NAME: dict[str, Callable[[], Kernel]] = {
-    "linear": Linear,
-    "polynomial": Polynomial,
+    "chi_squared": ChiSquared,
+    "constant": Constant,
+    "cosine": Cosine,
     "gaussian": Gaussian,
     "laplace": Laplace,
-    "sigmoid": Sigmoid,
+    "linear": Linear,
+    "log": Log,
+    "matern": Matern,
+    "multiquadric": Multiquadric,
+    "periodic": Periodic,
+    "polyharmonic": Polyharmonic,
+    "polynomial": Polynomial,
     "precomputed": Precomputed,
+    "rational_quadratic": RationalQuadratic,
+    "sigmoid": Sigmoid,
+    "thin_plate": ThinPlate,
 }
 
 

@@ -54,6 +54,12 @@ class _GRLS(KernelMachine):
         variance = self._checked_feature_variance()
         precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
         training = self._prepare(X, raw, y, weights)
+        if training.kernel.order and variance != np.inf:
+            raise ValueError(
+                f"the kernel {training.kernel!r} is conditionally positive definite of order "
+                f"{training.kernel.order} and needs unpenalised polynomials: feature_variance must be inf, "
+                f"got {self.feature_variance!r}"
+            )
         X, y, weights, targets = training.X, training.y, training.weights, training.take(targets)
         n_samples, n_outputs = targets.shape
         precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=is_function(training.kernel))
@@ -189,8 +195,8 @@ def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples
 _PARAMETERS = """Parameters
     ----------
     kernel : Kernel, str or callable, default="gaussian"
-        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name
-        (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
+        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name from the
+        table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``, ``"precomputed"``, …); or a function
         ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
@@ -230,6 +236,8 @@ _PARAMETERS = """Parameters
         l, the number of features.
     kernel_ : Kernel
         The kernel with everything fixed that was left to the data.
+    rkhs_norm_ : ndarray of shape (k,)
+        Norm √(cᵀΦc) of the kernel part of the model function.
     features_ : transformer or None
         The fitted features.
     regularization_ : float or ndarray of shape (k,)
@@ -274,7 +282,8 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
     noise_variance_ : ndarray of shape (k,)
         That of the noise of a sample of weight one, τ²γm.
     feature_coef_std_ : ndarray of shape (l, k)
-        Standard errors of the features' coefficients."""
+        Standard errors of the features' coefficients. NaN for a conditionally positive definite kernel, which
+        shares the polynomials with the features: only the variance of the whole function is defined."""
 )
 class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
@@ -355,6 +364,8 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
         self.feature_coef_std_ = np.sqrt(np.maximum(diagonal, 0) * variance)
+        if problem.kernel.order:  # known up to polynomials only, and so is the share of these in the model
+            self.feature_coef_std_ = np.full_like(self.feature_coef_std_, np.nan)
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False
