@@ -271,8 +271,9 @@ def test_the_stub_of_a_formula_has_its_arguments():
     node = next(n for n in stub() if isinstance(n, ast.ClassDef) and n.name == "Formula")
     init = next(n for n in node.body if isinstance(n, ast.FunctionDef))
     names, optional = signature(_core.Formula.__init__.__doc__.splitlines()[0])
-    assert [argument.arg for argument in init.args.args] == names
-    assert optional == []
+    declared = [argument.arg for argument in init.args.args]
+    assert declared == names
+    assert declared[len(declared) - len(init.args.defaults) :] == optional
 
 
 def test_the_version_is_that_of_the_package():

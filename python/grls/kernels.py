@@ -46,6 +46,7 @@ evaluated in one pass, and all its terms share the inner products and distances 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -257,9 +258,9 @@ class Kernel(BaseEstimator):
     _binding = 3
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        values = self.get_params(deep=False).items()
-        parameters = ", ".join(f"{name}={_shown(value)}" for name, value in values)
-        return f"{type(self).__name__}({parameters})"
+        values = self.get_params(deep=False)
+        names = [name for name in signature(type(self).__init__).parameters if name in values]
+        return f"{type(self).__name__}({', '.join(f'{name}={_shown(values[name])}' for name in names)})"
 
     def _inside(self, binding: int) -> str:
         return f"({self!r})" if self._binding < binding else repr(self)
