@@ -266,4 +266,29 @@ GRLS_DEFINE(double)
 GRLS_DEFINE(float)
 #undef GRLS_DEFINE
 
+GRLS_CLONES void responsibilities(const double* __restrict a, const double* __restrict B, Index size,
+                                  const std::int64_t* __restrict columns, const double* __restrict x, Index n,
+                                  double* __restrict p, double* __restrict sums) {
+  const Index K = size / kLanes * kLanes;
+  for (Index j = 0; j < n; ++j) {
+    const double* __restrict b = B + columns[j] * K;
+    double product = 0;
+    GRLS_SIMD_SUM(product)
+    for (Index k = 0; k < K; ++k) product += a[k] * b[k];
+    p[j] = product;
+    const double ratio = product > 0 ? x[j] / product : 0.0;
+    for (Index k = 0; k < K; ++k) sums[k] += ratio * b[k];
+  }
+}
+
+GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
+  double sum = 0;
+  GRLS_SIMD_SUM(sum)
+  for (Index i = 0; i < n; ++i) {
+    const double value = w[i] * log1(x[i]);
+    sum += x[i] < std::numeric_limits<double>::min() ? 0.0 : value;
+  }
+  return sum;
+}
+
 }  // namespace grls::vmath

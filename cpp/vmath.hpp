@@ -2,6 +2,8 @@
 // platform can do that, so that a portable wheel runs at the width of the machine.
 #pragma once
 
+#include <cstdint>
+
 #include "types.hpp"
 
 namespace grls::vmath {
@@ -37,6 +39,15 @@ namespace grls::vmath {
 GRLS_DECLARE(double)
 GRLS_DECLARE(float)
 #undef GRLS_DECLARE
+
+constexpr Index kLanes = 8;  // numbers in the widest vector
+
+// One row x of a non-negative matrix, known by its n entries in `columns`, against the mixture of columns b_j
+// of B (size, d), column-major, with weights a (size): p_j = <a, b_j> and sums += Σ_j b_j x_j / p_j, to which
+// p_j = 0 gives nothing. The size is a multiple of kLanes.
+void responsibilities(const double* a, const double* B, Index size, const std::int64_t* columns,
+                      const double* x, Index n, double* p, double* sums);
+double weighted_log_sum(const double* x, const double* w, Index n);  // Σ w log(x) over all x > 0
 
 // A squared distance below this share of |a|² + |b|² is computed again from the differences.
 template <class S>

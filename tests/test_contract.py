@@ -17,12 +17,13 @@ import pandas as pd
 import pytest
 from grls import GRLSClassifier, GRLSRegressor, _core
 from grls.datasets import MutualInformationWords
-from grls.features import Columns, PolynomialTrend
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -47,6 +48,11 @@ y = Y[:, 0]
         Columns(),
         Columns([0], constant=False),
         MutualInformationWords(n_words=2),
+        PLSA(3, random_state=0),
+        GeodesicKNN(),
+        GeodesicKNN(output="indicator", exclude_self=False),
+        EstimatorFeatures(GaussianNB()),
+        EstimatorFeatures(GaussianNB(), method="predict", constant=False),
     ]
 )
 def test_scikit_learn_checks_pass(estimator, check):
@@ -225,7 +231,7 @@ def test_examples_in_the_documentation_are_true(name):
 
 
 def test_the_modules_with_examples_are_all_looked_at():
-    assert {"grls.kernels", "grls.features", "grls.least_squares", "grls.core"} <= set(MODULES)
+    assert {"grls.kernels", "grls.features._plsa", "grls.least_squares", "grls.core"} <= set(MODULES)
 
 
 def stub():

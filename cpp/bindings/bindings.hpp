@@ -33,5 +33,6 @@ class RowsArgument {
 void register_blas(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
+void register_plsa(py::module_& m);
 
 }  // namespace grls::bindings

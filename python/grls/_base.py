@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import features, kernels
 from ._conditional import require_polynomials
-from ._validation import FloatArray
+from ._validation import FloatArray, all_or_nothing
 from .exceptions import DependentFeaturesWarning
 
 _FLOATS = [np.float64, np.float32]
@@ -54,16 +53,8 @@ class KernelMachine(BaseEstimator):
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was when a fit fails or is interrupted."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        return all_or_nothing(self)
 
     def _prepare(self, X: Any, raw: Any, y: Any, weights: FloatArray | None) -> Training:
         """Fit the features and fix the kernel; `raw` is X as given, for those that want a DataFrame."""

@@ -72,3 +72,20 @@ def assemble(
     gram: _Floats, T: _Floats, basis: str, pivots: str, tolerance: float, threads: int = 0
 ) -> _Floats: ...
 def llt(matrix: _Floats, threads: int = 0) -> _Floats: ...
+def plsa(
+    documents: Any,
+    words: Any,
+    topics: _Floats,
+    max_iterations: int,
+    tolerance: float,
+    report: Any = None,
+    threads: int = 0,
+) -> dict[str, Any]: ...
+def plsa_fold_in(
+    documents: Any,
+    topics: _Floats,
+    start: _Floats,
+    max_iterations: int,
+    tolerance: float,
+    threads: int = 0,
+) -> dict[str, Any]: ...

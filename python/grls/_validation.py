@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -89,6 +91,18 @@ def require_symmetric(matrix: FloatArray, name: str) -> None:
     """Raise ValueError unless a square matrix is symmetric up to rounding; the core reads one triangle."""
     if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-10 * np.abs(matrix).max(initial=0)):
         raise ValueError(f"{name} must be symmetric")
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was when what is done to it fails or is interrupted."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def for_core(X: Any) -> Any:

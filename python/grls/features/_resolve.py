@@ -1,0 +1,58 @@
+"""What an estimator does with its `features`: make a transformer, check its output, name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import check_array
+
+from ._trend import PolynomialTrend
+
+_TRENDS = {"constant": 0, "linear": 1, "quadratic": 2}
+
+
+def as_transformer(features: Any) -> Any:
+    """Return a fresh transformer from anything an estimator's ``features`` parameter takes, or None."""
+    if features is None:
+        return None
+    if isinstance(features, str):
+        if features not in _TRENDS:
+            raise ValueError(
+                f"features must be None, one of {', '.join(map(repr, _TRENDS))}, a function "
+                f"or a transformer; got {features!r}"
+            )
+        return PolynomialTrend(_TRENDS[features])
+    if hasattr(features, "transform"):
+        return clone(features)
+    if isinstance(features, Callable):  # type: ignore[arg-type]
+        return FunctionTransformer(features)
+    raise TypeError(f"features must be None, a name, a function or a transformer; got {features!r}")
+
+
+def evaluate(values: Any, n_rows: int) -> NDArray[Any]:
+    """Return what a transformer gave as a checked matrix T of shape (n_rows, l)."""
+    if sparse.issparse(values):
+        values = values.toarray()
+    T = np.asarray(values)
+    if T.ndim == 1:
+        T = T[:, None]
+    if T.ndim != 2 or T.shape[0] != n_rows:
+        raise ValueError(f"the features have shape {T.shape}, expected ({n_rows}, l)")
+    if T.shape[1] == 0:
+        return np.empty((n_rows, 0))
+    return np.asarray(check_array(T, dtype=[np.float64, np.float32], input_name="features"))
+
+
+def names(transformer: Any, n_features: int) -> list[str]:
+    """Return the names of a fitted transformer's features, made up where it has none."""
+    try:
+        known = [str(name) for name in transformer.get_feature_names_out()]
+    except (AttributeError, ValueError, TypeError):
+        known = []
+    return known if len(known) == n_features else [f"feature{p}" for p in range(n_features)]

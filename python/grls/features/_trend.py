@@ -1,0 +1,106 @@
+"""Polynomial trends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import integer
+
+
+class PolynomialTrend(TransformerMixin, BaseEstimator):
+    """All monomials up to a degree, taken about the middle of the training data.
+
+    The span is that of the plain monomials, so a fitted model does not depend on the shift; taken about the
+    middle they keep their digits for data far from the origin (years, map coordinates).
+
+    Parameters
+    ----------
+    degree : int, default=1
+        0: the constant; 1: and all columns; 2: and all their products.
+
+    Attributes
+    ----------
+    centre_ : ndarray of shape (d,)
+        Middle of the range of each column; a column x stands for ``x - centre_``.
+
+    Examples
+    --------
+    >>> from grls.features import PolynomialTrend
+    >>> trend = PolynomialTrend(degree=2)
+    >>> trend.fit_transform([[2001.0], [2002.0], [2003.0]])
+    array([[ 1., -1.,  1.],
+           [ 1.,  0.,  0.],
+           [ 1.,  1.,  1.]])
+    >>> list(trend.get_feature_names_out())
+    ['1', 'x0', 'x0^2']
+    """
+
+    def __init__(self, degree: int = 1) -> None:
+        self.degree = degree
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> PolynomialTrend:
+        """Find the middle of the data.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Training data.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        PolynomialTrend
+            The fitted transformer.
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        degree = integer(self.degree, "PolynomialTrend.degree", minimum=0)
+        self.centre_: NDArray[np.float64]
+        if sparse.issparse(X) or degree == 0:
+            self.centre_ = np.zeros(X.shape[1])
+        else:
+            self.centre_ = X.min(axis=0) / 2 + X.max(axis=0) / 2
+        if degree > 0:
+            self._monomials = PolynomialFeatures(degree).fit(np.zeros((1, X.shape[1])))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the monomials at X.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n, l)
+            The constant first, then by degree.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        if self.degree == 0:
+            return np.ones((X.shape[0], 1))
+        dense = X.toarray() if sparse.issparse(X) else X
+        return np.asarray(self._monomials.transform(dense - self.centre_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the monomials, such as ``x0 x1``."""
+        check_is_fitted(self)
+        if self.degree == 0:
+            return np.array(["1"], dtype=object)
+        if input_features is None:
+            input_features = getattr(self, "feature_names_in_", None)
+        return np.asarray(self._monomials.get_feature_names_out(input_features))
