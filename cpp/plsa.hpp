@@ -31,7 +31,7 @@ struct FoldedIn {
   Matrix<double> mixtures;
   Vector<double> log_likelihood;  // (n) of each document, words that no topic has left out
   Vector<double> known_counts;    // (n) the counts of the other words
-  double gap;                     // how far per count the log-likelihood of the worst document may be from its maximum
+  double gap;  // how far per count the log-likelihood of the worst document may be from its maximum
 };
 
 // The likeliest mixtures of documents under fixed topics, each from `start` (K) until its log-likelihood per

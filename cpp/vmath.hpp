@@ -47,6 +47,7 @@ constexpr Index kLanes = 8;  // numbers in the widest vector
 // p_j = 0 gives nothing. The size is a multiple of kLanes.
 void responsibilities(const double* a, const double* B, Index size, const std::int64_t* columns,
                       const double* x, Index n, double* p, double* sums);
+void multiply_power(double* x, const double* y, Index n, double a);  // x = x y^a, y >= 0, a > 0
 double weighted_log_sum(const double* x, const double* w, Index n);  // Σ w log(x) over all x > 0
 
 // A squared distance below this share of |a|² + |b|² is computed again from the differences.
