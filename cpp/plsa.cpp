@@ -55,6 +55,7 @@ double less_relaxed(double relaxation) { return 1 + (relaxation - 1) / 2; }
 void check_topics(const Matrix<double>& topics, Index words) {
   require(topics.rows() > 0 && topics.cols() == words, "the topics have shape (", topics.rows(), ", ",
           topics.cols(), "), expected (n_topics, ", words, ")");
+  require(topics.allFinite() && (topics.array() >= 0).all(), "the topics must be finite and not negative");
 }
 
 }  // namespace
@@ -139,6 +140,8 @@ FoldedIn fold_in(const Context& context, const CsrRows& documents, const Matrix<
   check_topics(topics, documents.d);
   require(start.size() == topics.rows(), "the mixture to start from has ", start.size(),
           " numbers, expected ", topics.rows());
+  require(start.allFinite() && (start.array() >= 0).all(),
+          "the mixture to start from must be finite and not negative");
   const Matrix<double> phi = padded(topics), first = padded(start);
   const Index K = phi.rows();
   FoldedIn out{Matrix<double>(topics.rows(), documents.n), Vector<double>(documents.n),
