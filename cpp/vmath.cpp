@@ -282,10 +282,7 @@ GRLS_CLONES void responsibilities(const double* __restrict a, const double* __re
 }
 
 GRLS_CLONES void multiply_power(double* x, const double* y, Index n, double a) {
-  for (Index i = 0; i < n; ++i) {
-    const double value = x[i] * exp1(a * log1(y[i]));
-    x[i] = y[i] < std::numeric_limits<double>::min() ? 0.0 : value;
-  }
+  for (Index i = 0; i < n; ++i) x[i] *= power1(y[i], a);
 }
 
 GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
