@@ -88,7 +88,7 @@ class PLSA(TransformerMixin, BaseEstimator):
 
     >>> from grls.features import PLSA
     >>> X = [[4, 6, 0, 0], [2, 3, 0, 0], [0, 0, 5, 5], [2, 3, 3, 3]]
-    >>> plsa = PLSA(n_topics=2, random_state=0).fit(X)
+    >>> plsa = PLSA(n_topics=2, tol=1e-8, random_state=0).fit(X)
     >>> order = plsa.components_[:, 0].argsort()
     >>> plsa.components_[order].round(2)
     array([[0. , 0. , 0.5, 0.5],
