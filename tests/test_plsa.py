@@ -136,6 +136,16 @@ def test_several_starts_keep_the_likeliest():
     assert len(set(alone)) > 1
 
 
+def test_more_documents_make_the_topics():
+    counts, _, _ = planted(90)
+    expected = PLSA(3, random_state=0).fit(counts)
+    for form in (np.asarray, sparse.csr_array):
+        got = PLSA(3, unlabelled=form(counts[30:]), random_state=0).fit(counts[:30])
+        assert_array_equal(got.components_, expected.components_)
+        assert_array_equal(got.transform(counts), expected.transform(counts))
+    assert got.fit_transform(counts[:30]).shape == (30, 3)
+
+
 # Folding in.
 
 
@@ -237,6 +247,8 @@ def test_bad_counts_and_parameters_are_refused():
         ({"tol": -1.0}, ValueError, "tol"),
         ({"tol": "small"}, TypeError, "tol"),
         ({"verbose": -1}, ValueError, "verbose"),
+        ({"unlabelled": np.ones((2, 29))}, ValueError, "unlabelled has 29 columns"),
+        ({"unlabelled": -np.ones((2, 30))}, ValueError, "Negative values in data passed to PLSA.unlabelled"),
         ({"init": "best"}, ValueError, "init"),
         ({"init": np.ones((2, 29))}, ValueError, r"shape \(2, 30\)"),
         ({"init": -np.ones((2, 30))}, ValueError, "Negative"),

@@ -93,6 +93,18 @@ def require_symmetric(matrix: FloatArray, name: str) -> None:
         raise ValueError(f"{name} must be symmetric")
 
 
+def with_unlabelled(X: Any, unlabelled: Any, what: str) -> Any:
+    """Return checked rows X, and below them those of the parameter `what`, unless that is None."""
+    if unlabelled is None:
+        return X
+    more = check_array(unlabelled, accept_sparse="csr", dtype=np.float64, input_name=what)
+    if more.shape[1] != X.shape[1]:
+        raise ValueError(f"{what} has {more.shape[1]} columns, the training data {X.shape[1]}")
+    if sparse.issparse(X) or sparse.issparse(more):
+        return sparse.vstack([X, more], format="csr")
+    return np.vstack([X, more])
+
+
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Leave an estimator as it was when what is done to it fails or is interrupted."""

@@ -11,11 +11,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import FloatArray, all_or_nothing, choice, integer
+from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
 
 IndexArray = NDArray[np.intp]
 
@@ -148,16 +147,7 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         choice(self.output, "GeodesicKNN.output", ("fraction", "indicator"))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
-        rows = X
-        if self.unlabelled is not None:
-            more = check_array(
-                self.unlabelled, accept_sparse="csr", dtype=np.float64, input_name="GeodesicKNN.unlabelled"
-            )
-            if more.shape[1] != X.shape[1]:
-                raise ValueError(
-                    f"GeodesicKNN.unlabelled has {more.shape[1]} columns, the training data {X.shape[1]}"
-                )
-            rows = _stack(X, more)
+        rows = with_unlabelled(X, self.unlabelled, "GeodesicKNN.unlabelled")
         first, place = _distinct(rows)
         self.points_ = rows[first]
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -231,12 +221,6 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         """Return ``geodesic_`` and the class."""
         check_is_fitted(self)
         return np.array([f"geodesic_{label}" for label in self.classes_], dtype=object)
-
-
-def _stack(X: Any, more: Any) -> Any:
-    if sparse.issparse(X) or sparse.issparse(more):
-        return sparse.vstack([X, more], format="csr")
-    return np.vstack([X, more])
 
 
 def _distinct(X: Any) -> tuple[IndexArray, IndexArray]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from .. import _core
 from .._threads import get_num_threads
-from .._validation import FloatArray, all_or_nothing, choice, for_core, integer, real
+from .._validation import FloatArray, all_or_nothing, choice, for_core, integer, real, with_unlabelled
 
 # The mixture of one document is a concave problem of few unknowns: this many steps solve it to any tolerance
 # that makes sense, and their number need not be a parameter.
@@ -41,6 +41,9 @@ class PLSA(TransformerMixin, BaseEstimator):
         The topics to start from; zeros among them stay zero.
     n_init : int, default=1
         Random starts; the one with the largest likelihood is kept.
+    unlabelled : {array-like, sparse matrix} of shape (p, n_words) or None, default=None
+        More documents for the topics, such as those without labels inside an estimator: topics need many
+        documents, and no labels.
     max_iter : int, default=500
         Updates of the topics at most; `ConvergenceWarning` where they do not suffice.
     tol : float, default=1e-4
@@ -103,6 +106,7 @@ class PLSA(TransformerMixin, BaseEstimator):
         *,
         init: Any = "random",
         n_init: int = 1,
+        unlabelled: Any = None,
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -111,6 +115,7 @@ class PLSA(TransformerMixin, BaseEstimator):
         self.n_topics = n_topics
         self.init = init
         self.n_init = n_init
+        self.unlabelled = unlabelled
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -147,7 +152,8 @@ class PLSA(TransformerMixin, BaseEstimator):
         max_iter = integer(self.max_iter, "PLSA.max_iter", minimum=1)
         tol = real(self.tol, "PLSA.tol", minimum=0)
         every = integer(int(self.verbose), "PLSA.verbose", minimum=0)
-        counts = self._counts(X, reset=True)
+        counts = with_unlabelled(self._counts(X, reset=True), self.unlabelled, "PLSA.unlabelled")
+        check_non_negative(counts, "PLSA.unlabelled")
         total = counts.sum()
         if total == 0:
             raise ValueError("PLSA needs at least one count that is not zero: all documents are empty")
