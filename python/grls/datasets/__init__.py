@@ -8,7 +8,8 @@ there is downloaded from the public original, converted and kept; every file is 
 that of its content, and one that was truncated or changed is refused. Archives that you fetched by other
 means are taken from the subfolder ``originals``. The addresses and checksums are in `grls.datasets._sources`.
 None of the addresses has been tried yet, and that of the 7 sectors is from memory; what was checked is that
-original files made from the real data convert back to exactly these data. The ozone, cod-RNA and small two-class data have no address: copy their files into the folder.
+original files made from the real data convert back to exactly these data. The ozone, cod-RNA and small
+two-class data have no address: copy their files into the folder.
 
 ============================  =========================================================================
 images                        `load_mnist`, `load_coil20`
