@@ -3,6 +3,8 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "blas.hpp"
 #include "errors.hpp"
@@ -191,8 +193,43 @@ void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<
   }
 }
 
+template <class S>
+void invert(const Context& context, BlockTriangle<S>& L) {
+  const Index n = L.pivots(), blocks = L.pivot_block_columns();
+  const double work = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 10;
+  // W = L⁻¹, one block column a task: forward substitution of the identity, below the diagonal only.
+  BlockTriangle<S> W(L.order(), n);
+  parallel_for(context, blocks, workers_for(context, work), [&](Index j, const Worker& worker) {
+    const Index width = W.width(j), ld = W.ld(j);
+    for (Index q = 0; q < width; ++q) {
+      std::fill_n(W.at(W.start(j), j) + q * ld, n - W.start(j), S(0));
+      W.at(W.start(j), j)[q * ld + q] = S(1);
+    }
+    for (Index i = j; i < blocks && !worker.stopped(); ++i) {
+      const Index top = L.start(i), rows = L.width(i), below = top + rows;
+      blas::trsm_left_lower<S>(blas::Op::none, rows, width, L.at(top, i), L.ld(i), W.at(top, j), ld);
+      if (below < n)
+        blas::gemm<S>(blas::Op::none, blas::Op::none, n - below, width, rows, S(-1), L.at(below, i), L.ld(i),
+                      W.at(top, j), ld, S(1), W.at(below, j), ld);
+      if (worker.id() == 0) context.poll();
+    }
+  });
+  // WᵀW: the rows above a block column's start are zero.
+  std::vector<std::pair<Index, Index>> pairs;
+  for (Index j = 0; j < blocks; ++j)
+    for (Index i = j; i < blocks; ++i) pairs.emplace_back(i, j);
+  parallel_for(context, static_cast<Index>(pairs.size()), workers_for(context, work),
+               [&](Index t, const Worker&) {
+                 const auto [i, j] = pairs[static_cast<std::size_t>(t)];
+                 const Index top = W.start(i);
+                 blas::gemm<S>(blas::Op::transpose, blas::Op::none, W.width(i), W.width(j), n - top, S(1),
+                               W.at(top, i), W.ld(i), W.at(top, j), W.ld(j), S(0), L.at(top, j), L.ld(j));
+               });
+}
+
 #define GRLS_INSTANTIATE(S)                                                            \
   template void partial_llt<S>(const Context&, BlockTriangle<S>&);                     \
+  template void invert<S>(const Context&, BlockTriangle<S>&);                          \
   template void solve_forward<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&); \
   template void solve_transposed<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&);
 GRLS_INSTANTIATE(double)

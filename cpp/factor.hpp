@@ -20,4 +20,9 @@ void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>&
 template <class S>
 void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X);
 
+// L, the factor in the pivots, becomes the lower triangle of (LLᵀ)⁻¹; the border is left alone. Takes another
+// triangle of memory while it works.
+template <class S>
+void invert(const Context& context, BlockTriangle<S>& L);
+
 }  // namespace grls

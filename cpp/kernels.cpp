@@ -145,48 +145,55 @@ void KernelTiles<S>::evaluate(Index i0, Index ni, Index j0, Index nj, S* out, In
 }
 
 template <class S>
+typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index ni, Index j0, Index nj,
+                                                               Scratch& scratch) const {
+  const std::vector<ColumnGroup>& groups = formula_.groups();
+  const Index tile = ni * nj;
+  const std::size_t needed = 2 * groups.size() * static_cast<std::size_t>(tile);  // a group gives at most two
+  if (scratch.tiles.size() < needed) scratch.tiles.resize(needed);
+  const Quantities out{scratch.tiles.data(), tile};
+  const auto place = [&](std::size_t g, Quantity what) {
+    return scratch.tiles.data() + (out.of(static_cast<Index>(g), what) - out.base);
+  };
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].products && groups[g].distances) {
+      Points<S>::both(a()[g], i0, ni, b_[g], j0, nj, place(g, Quantity::products),
+                      place(g, Quantity::distances), ni, scratch.points);
+      continue;
+    }
+    for (const auto& [read, what] : {std::pair(groups[g].products, Quantity::products),
+                                     std::pair(groups[g].distances, Quantity::distances),
+                                     std::pair(groups[g].chi_squared, Quantity::chi_squared)})
+      if (read) load(g, what, i0, ni, j0, nj, place(g, what), ni, scratch);
+  }
+  return out;
+}
+
+template <class S>
+void KernelTiles<S>::load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch) const {
+  const auto from = what == Quantity::products    ? Points<S>::products
+                    : what == Quantity::distances ? Points<S>::distances
+                                                  : Points<S>::chi_squared;
+  from(a()[g], i0, ni, b_[g], j0, nj, out, ld, scratch.points);
+}
+
+template <class S>
 void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
                                     Scratch& scratch) const {
-  const std::vector<ColumnGroup>& groups = formula_.groups();
   const std::vector<Step>& steps = formula_.steps();
-
-  const auto load_tile = [&](std::size_t g, Quantity what, S* to, Index to_ld) {
-    const auto load = what == Quantity::products    ? Points<S>::products
-                      : what == Quantity::distances ? Points<S>::distances
-                                                    : Points<S>::chi_squared;
-    load(a()[g], i0, ni, b_[g], j0, nj, to, to_ld, scratch.points);
-  };
-
   if (steps.size() == 1 && steps[0].term != Term::constant) {  // one term: worked out in place
-    load_tile(static_cast<std::size_t>(steps[0].group), quantity(steps[0].term), out, ld);
+    const auto g = static_cast<std::size_t>(steps[0].group);
+    load(g, quantity(steps[0].term), i0, ni, j0, nj, out, ld, scratch);
     for (Index j = 0; j < nj; ++j) apply_term(steps[0], out + j * ld, ni);
     return;
   }
-
-  // In scratch: per group what its terms read, at most two quantities, as tiles (ni, nj); then the stack,
-  // whose entries are columns (ni) of the piece: so many numbers stay in the first-level cache through all
-  // steps.
-  const Index tile = ni * nj;
-  const auto n_groups = static_cast<Index>(groups.size());
-  const auto needed = static_cast<std::size_t>(2 * n_groups * tile + formula_.depth() * ni);
-  if (scratch.tiles.size() < needed) scratch.tiles.resize(needed);
-  S* const base = scratch.tiles.data();
-  S* const stack = base + 2 * n_groups * tile;
-  const auto quantity_tile = [&](Index g, Quantity what) {
-    return base + (2 * g + (what == Quantity::products ? 0 : 1)) * tile;
-  };
-  for (Index g = 0; g < n_groups; ++g) {
-    const auto at = static_cast<std::size_t>(g);
-    if (groups[at].products && groups[at].distances) {
-      Points<S>::both(a()[at], i0, ni, b_[at], j0, nj, quantity_tile(g, Quantity::products),
-                      quantity_tile(g, Quantity::distances), ni, scratch.points);
-      continue;
-    }
-    for (const auto& [read, what] : {std::pair(groups[at].products, Quantity::products),
-                                     std::pair(groups[at].distances, Quantity::distances),
-                                     std::pair(groups[at].chi_squared, Quantity::chi_squared)})
-      if (read) load_tile(at, what, quantity_tile(g, what), ni);
-  }
+  const Quantities read = quantities(i0, ni, j0, nj, scratch);
+  // The entries of the stack are columns of the piece: so many numbers stay in the first-level cache through
+  // all steps.
+  const auto needed = static_cast<std::size_t>(formula_.depth() * ni);
+  if (scratch.stack.size() < needed) scratch.stack.resize(needed);
+  S* const stack = scratch.stack.data();
   for (Index j = 0; j < nj; ++j) {
     Index height = 0;
     for (std::size_t s = 0; s < steps.size(); ++s) {
@@ -194,15 +201,14 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
       if (step.is_term) {
         S* const top = stack + height++ * ni;
         const Quantity what = quantity(step.term);
-        if (what != Quantity::none) std::copy_n(quantity_tile(step.group, what) + j * ni, ni, top);
+        if (what != Quantity::none) std::copy_n(read.of(step.group, what) + j * ni, ni, top);
         apply_term(step, top, ni);
         continue;
       }
       height -= operands(step.combine) - 1;
       S* const top = stack + (height - 1) * ni;
       if (step.combine == Combine::normalize) {
-        vmath::multiply_scaled(top, roots_a()[s].data() + i0, ni,
-                               roots_b_[s][static_cast<std::size_t>(j0 + j)]);
+        vmath::multiply_scaled(top, row_roots(s) + i0, ni, column_roots(s)[j0 + j]);
       } else {
         apply_combination(step, top, top + ni, ni);
       }

@@ -41,28 +41,45 @@ class KernelTiles {
   Index columns() const { return n_columns_; }
 
   struct Scratch {
-    std::vector<S> tiles;
+    std::vector<S> tiles, stack;
     typename Points<S>::Scratch points;
   };
 
   // out (ni, nj) = k(a_{i0 + i}, b_{j0 + j}), column-major, worked through in pieces that stay in cache.
   void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
 
+  // What the terms read of a piece of the matrix: tiles (ni, nj), column-major and contiguous, in scratch.
+  struct Quantities {
+    const S* base;
+    Index tile;
+    const S* of(Index group, Quantity what) const {
+      return base + (2 * group + (what == Quantity::products ? 0 : 1)) * tile;
+    }
+  };
+  Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch) const;
+
+  // Of a step that normalises: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
+  const S* row_roots(std::size_t step) const { return (rows_are_points_ ? roots_b_ : roots_a_)[step].data(); }
+  const S* column_roots(std::size_t step) const { return roots_b_[step].data(); }
+
+  // Of the columns of group g: <b_j, b_j>, (columns).
+  void self_products(std::size_t g, S* out) const { b_[g].self_products(out); }
+
   // An estimate of the elementary operations of one kernel value.
   double work() const;
 
  private:
   void evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+  void load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
+            Scratch& scratch) const;
   const std::vector<Points<S>>& a() const { return rows_are_points_ ? b_ : a_; }
-  const std::vector<std::vector<S>>& roots_a() const { return rows_are_points_ ? roots_b_ : roots_a_; }
 
   const Formula& formula_;
   bool is_sparse_, rows_are_points_ = true;
   Index n_rows_, n_columns_, d_;
-  std::vector<Points<S>> a_, b_;              // one per column group
-  std::vector<std::vector<double>> centres_;  // likewise
-  // Of each step that normalises: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
-  std::vector<std::vector<S>> roots_a_, roots_b_;
+  std::vector<Points<S>> a_, b_;                   // one per column group
+  std::vector<std::vector<double>> centres_;       // likewise
+  std::vector<std::vector<S>> roots_a_, roots_b_;  // one per step, empty where it does not normalise
 };
 
 // k(x_i, x_i)

@@ -1,5 +1,6 @@
 #include "terms.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 
 #include "errors.hpp"
@@ -124,6 +125,112 @@ void apply_combination(const Step& step, S* x, const S* y, Index n) {
     case Combine::normalize:
       return;
   }
+}
+
+// Plain expressions suffice from here on: they cost m² operations where the matrices of a gradient cost m³.
+
+namespace {
+
+using Array = Eigen::Array<double, Eigen::Dynamic, 1>;
+using View = Eigen::Map<const Array>;
+
+// ∂value/∂r² of a term of r² / a².
+Array slope_of(const Step& step, const View& x, const View& value) {
+  const double a2 = step.a * step.a;
+  switch (step.term) {
+    case Term::gaussian:
+      return value * (-0.5 / a2);
+    case Term::laplace:  // infinite at r = 0, where nothing that has a width depends on it
+      return (x > 0).select(value * (-0.5 / step.a) / x.sqrt(), 0.0);
+    case Term::matern: {
+      const Array s = (x * (step.degree / a2)).sqrt();
+      if (step.degree == 3) return value / (1 + s) * (-1.5 / a2);
+      return value * (1 + s) / (1 + s + s.square() / 3) * (-2.5 / (3 * a2));
+    }
+    case Term::rational_quadratic:
+      return value / (1 + x * (0.5 / (step.b * a2))) * (-0.5 / a2);
+    case Term::multiquadric:
+      return (0.5 / a2) / value;
+    default:
+      return Array::Zero(x.size());
+  }
+}
+
+}  // namespace
+
+TermGradient differentiate_term(const Step& step, const double* x_data, const double* value_data,
+                                const double* weight_data, Index n, double* slope) {
+  const View x(x_data, n), value(value_data, n), weight(weight_data, n);
+  TermGradient out;
+  switch (step.term) {
+    case Term::constant:
+      out.a = weight.sum();
+      break;
+    case Term::polynomial:
+      out.a = (weight * step.degree * (x + step.a).pow(step.degree - 1)).sum();
+      break;
+    case Term::log: {  // u = r^a: -u log(r) / (1 + u)
+      const Array u = (-value).exp() - 1;
+      out.a = (x > 0).select(-weight * u / (1 + u) * 0.5 * x.max(1e-300).log(), 0.0).sum();
+      break;
+    }
+    case Term::chi_squared:
+      out.a = -(weight * x * value).sum();
+      break;
+    case Term::rational_quadratic: {
+      const Array u = x * (0.5 / (step.b * step.a * step.a));
+      out.b = (weight * value * (u / (1 + u) - u.log1p())).sum();
+      [[fallthrough]];
+    }
+    case Term::gaussian:
+    case Term::laplace:
+    case Term::matern:
+    case Term::multiquadric: {  // of r² / a²: a ∂/∂a = -2 r² ∂/∂r²
+      const Array weighted = weight * slope_of(step, x, value);
+      out.a = (weighted * x).sum() * (-2 / step.a);
+      if (slope) Eigen::Map<Array>(slope, n) = weighted;
+      break;
+    }
+    case Term::linear:
+    case Term::sigmoid:
+    case Term::polyharmonic:
+      break;
+  }
+  return out;
+}
+
+double differentiate_combination(const Step& step, const double* x_data, const double* value_data,
+                                 const double* weight_data, Index n, double* back_data,
+                                 double* coefficients) {
+  const View x(x_data, n), value(value_data, n), weight(weight_data, n);
+  Eigen::Map<Array> back(back_data, n);
+  switch (step.combine) {
+    case Combine::scale:
+      back = step.a * weight;
+      return (weight * x).sum();
+    case Combine::power:
+      back = weight * step.degree * x.pow(step.degree - 1);
+      return 0;
+    case Combine::exponential:
+      back = weight * value;
+      return 0;
+    case Combine::series: {
+      Array power = Array::Ones(n), sum = Array::Zero(n);
+      for (std::size_t p = 0; p < step.coefficients.size(); ++p) {
+        coefficients[p] += (weight * power).sum();
+        if (p + 1 < step.coefficients.size())
+          sum += static_cast<double>(p + 1) * step.coefficients[p + 1] * power;
+        power *= x;
+      }
+      back = weight * sum;
+      return 0;
+    }
+    case Combine::sum:
+    case Combine::product:
+    case Combine::normalize:
+      break;
+  }
+  return 0;
 }
 
 #define GRLS_INSTANTIATE(S)                            \

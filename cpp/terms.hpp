@@ -63,4 +63,18 @@ void apply_term(const Step& step, S* x, Index n);
 template <class S>
 void apply_combination(const Step& step, S* x, const S* y, Index n);
 
+// The way back, for gradients: x (n) what a term read, value (n) what it made of it, weight (n) how much each
+// value counts. Adds Σ weight ∂value/∂a and Σ weight ∂value/∂b, and with `slope` sets weight ∂value/∂x for a
+// term of distances that has a width (elsewhere columns have none).
+struct TermGradient {
+  double a = 0, b = 0;
+};
+TermGradient differentiate_term(const Step& step, const double* x, const double* value, const double* weight,
+                                Index n, double* slope);
+
+// The same for a combination of one operand: x (n) the operand, becomes weight ∂value/∂x in `back`; returns
+// Σ weight ∂value/∂a, and adds the derivatives of a series' coefficients to `coefficients`.
+double differentiate_combination(const Step& step, const double* x, const double* value, const double* weight,
+                                 Index n, double* back, double* coefficients);
+
 }  // namespace grls

@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "factor.hpp"
+#include "gradient.hpp"
 #include "path.hpp"
 
 namespace grls::bindings {
@@ -145,9 +146,38 @@ Matrix<double> variance_of(const Formula* formula, const py::object& data, const
   return variance(context, *argument.problem, K, T_new, covariance);
 }
 
+py::dict gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
+                     const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
+                     const std::string& criterion, const IndexList& groups, double tolerance, int threads) {
+  require(criterion == "reml" || criterion == "loo", "a gradient is that of 'reml' or 'loo', got '",
+          criterion, "'");
+  ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
+  argument.problem->shift = shift;
+  const Gradient gradient = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return criterion_gradient(
+        context, *argument.problem,
+        criterion == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out, groups);
+  }();
+  py::dict out;
+  out["value"] = gradient.value;
+  out["shift"] = gradient.shift;
+  out["mean_eigenvalue"] = gradient.mean_eigenvalue;
+  out["a"] = gradient.a;
+  out["b"] = gradient.b;
+  out["coefficients"] = gradient.coefficients;
+  out["widths"] = gradient.widths;
+  out["periods"] = gradient.periods;
+  return out;
+}
+
 }  // namespace
 
 void register_least_squares(py::module_& m) {
+  m.def("gradient", &gradient_of, py::arg("formula"), py::arg("data"), py::arg("T"), py::arg("Y"),
+        py::arg("weights"), py::arg("shift"), py::arg("criterion"), py::arg("groups"), py::arg("tolerance"),
+        py::arg("threads") = 0);
   m.def("variance", &variance_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
         py::arg("tolerance"), py::arg("feature_variance") = std::numeric_limits<double>::infinity(),

@@ -65,6 +65,18 @@ def path(
     tolerance: float,
     threads: int = 0,
 ) -> dict[str, Any]: ...
+def gradient(
+    formula: Formula,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    shift: float,
+    criterion: str,
+    groups: Sequence[int],
+    tolerance: float,
+    threads: int = 0,
+) -> dict[str, Any]: ...
 def solve_bytes(order: int, precision: str) -> float: ...
 def null_space(T: _Floats, tolerance: float) -> tuple[_Floats, list[int]]: ...
 def phi_prime(T: _Floats, pivots: str, tolerance: float) -> tuple[_Floats, list[int], list[int]]: ...

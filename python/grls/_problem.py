@@ -87,6 +87,28 @@ class Problem:
             get_num_threads(),
         )
 
+    def gradient(
+        self,
+        formula: _core.Formula,
+        targets: FloatArray,
+        regularization: float,
+        criterion: str,
+        groups: list[int],
+    ) -> dict[str, Any]:
+        """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
+        return _core.gradient(
+            formula,
+            self._data,
+            self.T,
+            targets,
+            self.weights,
+            regularization * self.total_weight,
+            criterion,
+            groups,
+            self.tolerance,
+            get_num_threads(),
+        )
+
     def variance(
         self,
         regularization: float,

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
+from ._validation import FloatArray
+
 
 def _row_keys(X: Any) -> list[bytes]:
     """Return a key of each row; equal rows have equal keys, dense or sparse."""
@@ -39,15 +41,29 @@ def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.array([position[key] for key in place]), np.array([place[key] for key in keys])
 
 
-def median_distance(X: Any, n_points: int = 1000) -> float:
-    """Return the median distance between distinct rows, the usual first guess of a kernel width.
+def _distances(X: Any, n_points: int) -> FloatArray:
+    """Return the distances between distinct rows, of many rows those between `n_points` of them.
 
-    Repeated rows count once, so that a row given twice and a row of weight two mean the same. Of many rows
-    `n_points` are taken, as good as at random, but always the same, whatever the order of the rows.
+    They are taken as good as at random, but always the same ones, whatever the order of the rows.
     """
     chosen = X[distinct_rows(X)[0][:n_points]]
     if sparse.issparse(chosen):
         chosen = chosen[:, np.unique(chosen.indices)].toarray()
     if chosen.shape[0] < 2 or chosen.shape[1] == 0:
-        return 1.0
-    return float(np.median(pdist(np.asarray(chosen, dtype=np.float64))))
+        return np.empty(0)
+    return np.asarray(pdist(np.asarray(chosen, dtype=np.float64)))
+
+
+def median_distance(X: Any, n_points: int = 1000) -> float:
+    """Return the median distance between distinct rows, the usual first guess of a kernel width.
+
+    Repeated rows count once, so that a row given twice and a row of weight two mean the same.
+    """
+    distances = _distances(X, n_points)
+    return float(np.median(distances)) if distances.size else 1.0
+
+
+def distance_range(X: Any, n_points: int = 1000) -> tuple[float, float]:
+    """Return the smallest and the largest distance between distinct rows."""
+    distances = _distances(X, n_points)
+    return (float(distances.min()), float(distances.max())) if distances.size else (1.0, 1.0)

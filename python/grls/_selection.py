@@ -33,7 +33,7 @@ class Selection:
 
 
 @dataclass
-class _Merged:
+class Merged:
     """Samples at the same point as one: they share a prediction, and none can stand in for another."""
 
     problem: Problem
@@ -41,18 +41,19 @@ class _Merged:
     place: NDArray[np.intp]  # of each original sample
 
 
-def _merge(problem: Problem, targets: FloatArray) -> _Merged:
+def merge(problem: Problem, targets: FloatArray) -> Merged:
+    """Return the problem in which samples at the same point are one."""
     m = len(targets)
     rows, place = distinct_rows(problem.X, problem.T)
     if len(rows) == m:
-        return _Merged(problem, targets, np.arange(m))
+        return Merged(problem, targets, np.arange(m))
     weights = np.ones(m) if problem.weights is None else problem.weights
     total = np.bincount(place, weights).astype(np.float64)
     sums = np.stack([np.bincount(place, weights * column) for column in targets.T], axis=1)
-    return _Merged(problem.take(rows, total), sums / total[:, None], place)
+    return Merged(problem.take(rows, total), sums / total[:, None], place)
 
 
-def _shifts(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
+def shifts_to_try(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
     """Return the shifts γΣw to try, and whether they are relative to the mean of the spectrum."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
@@ -132,7 +133,7 @@ def select(
             )
         if per_output:
             raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
-    merged = _merge(problem, targets)
+    merged = merge(problem, targets)
     m = len(merged.targets)
     T = merged.problem.T
     if m <= T.shape[1] and np.linalg.matrix_rank(T) == m:
@@ -147,7 +148,7 @@ def select(
         "give regularization a number"
         + (', or use "gcv" or "reml", which take a third' if per_sample else " or use fewer samples"),
     )
-    shifts, relative = _shifts(specification, m, problem.total_weight)
+    shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
     gammas = np.asarray(path["shifts"]) / problem.total_weight
     n_features = len(path["kept"])

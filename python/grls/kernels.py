@@ -46,6 +46,7 @@ evaluated in one pass, and all its terms share the inner products and distances 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -56,7 +57,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
 from . import _core
-from ._rows import median_distance
+from ._rows import distance_range, median_distance
 from ._threads import get_num_threads
 from ._validation import FloatArray, column_positions, for_core, integer, real
 
@@ -93,11 +94,28 @@ __all__ = [
 Columns = tuple[int, ...] | None  # None: all of them
 
 
-class _Lowering:
-    """Collects a formula in postfix order. Terms that read the same columns share their tiles."""
+@dataclass(frozen=True)
+class Link:
+    """Where a parameter of a kernel stands in its formula, so that a derivative finds its way back."""
 
-    def __init__(self, n_columns: int) -> None:
+    owner: Kernel
+    parameter: str
+    slot: str  # "a", "b" and "coefficients" of a step, "widths" and "periods" of a group of columns
+    index: int  # of the step or the group
+    columns: Columns  # that the owner reads
+
+
+class _Lowering:
+    """Collects a formula in postfix order. Terms that read the same columns share their tiles.
+
+    `tunes` of a step maps slots to the owner's parameters. For the sake of their derivatives, widths and
+    periods of different kernels are kept apart where `tuning`.
+    """
+
+    def __init__(self, n_columns: int, *, tuning: bool = False) -> None:
         self.n_columns = n_columns
+        self.links: list[Link] = []
+        self._tuning = tuning
         self._groups: dict[tuple[Any, ...], int] = {}
         self._steps: list[tuple[str, int, float, float, int]] = []
         self._series: list[list[float]] = []
@@ -115,21 +133,47 @@ class _Lowering:
         degree: int = 0,
         widths: tuple[float, ...] = (),
         periods: tuple[float, ...] = (),
+        *,
+        owner: Kernel | None = None,
+        tunes: dict[str, str] | None = None,
     ) -> None:
         # Histograms are read as they are, points moved to their centre: the two do not share a group.
         key = (columns or (), widths, periods, name == "chi_squared")
-        self._steps.append((name, self._groups.setdefault(key, len(self._groups)), a, b, degree))
+        apart = id(owner) if self._tuning and (widths or periods) else None
+        group = self._groups.setdefault((*key, apart), len(self._groups))
+        self._push((name, group, a, b, degree), columns, owner, tunes)
 
-    def combine(self, name: str, a: float = 0.0, degree: int = 0) -> None:
-        self._steps.append((name, 0, a, 0.0, degree))
+    def combine(
+        self,
+        name: str,
+        a: float = 0.0,
+        degree: int = 0,
+        *,
+        owner: Kernel | None = None,
+        tunes: dict[str, str] | None = None,
+    ) -> None:
+        self._push((name, 0, a, 0.0, degree), None, owner, tunes)
 
-    def series(self, coefficients: list[float]) -> None:
-        self._steps.append(("series", len(self._series), 0.0, 0.0, 0))
+    def series(self, coefficients: list[float], *, owner: Kernel, tunes: dict[str, str]) -> None:
+        self._push(("series", len(self._series), 0.0, 0.0, 0), None, owner, tunes)
         self._series.append(coefficients)
+
+    def _push(
+        self,
+        step: tuple[str, int, float, float, int],
+        columns: Columns,
+        owner: Kernel | None,
+        tunes: dict[str, str] | None,
+    ) -> None:
+        for slot, parameter in (tunes or {}).items():
+            assert owner is not None
+            index = step[1] if slot in ("widths", "periods") else len(self._steps)
+            self.links.append(Link(owner, parameter, slot, index, columns))
+        self._steps.append(step)
 
     def formula(self) -> _core.Formula:
         groups = [
-            (list(columns), list(widths), list(periods)) for columns, widths, periods, _ in self._groups
+            (list(columns), list(widths), list(periods)) for columns, widths, periods, *_ in self._groups
         ]
         return _core.Formula(groups, self._steps, self._series)
 
@@ -194,6 +238,17 @@ class Kernel(BaseEstimator):
         lowering = _Lowering(n_columns)
         self._lower(lowering, None)
         return lowering.formula()
+
+    def lower_for_tuning(self, n_columns: int) -> tuple[_core.Formula, list[Link]]:
+        """Return the formula of a resolved kernel, and where its parameters stand in it."""
+        lowering = _Lowering(n_columns, tuning=True)
+        self._lower(lowering, None)
+        return lowering.formula(), lowering.links
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return between what a positive parameter is tuned; X holds the columns this kernel reads."""
+        value = np.asarray(getattr(self, parameter), dtype=np.float64)
+        return 1e-5 * value, 1e5 * value
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         """Fix in place what depends on the data; X holds the columns this kernel reads."""
@@ -291,7 +346,8 @@ class Constant(Kernel):
         self.value = value
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
-        lowering.combine("constant", real(self.value, "Constant.value", minimum=0))
+        value = real(self.value, "Constant.value", minimum=0)
+        lowering.combine("constant", value, owner=self, tunes={"a": "value"})
 
 
 class Linear(Kernel):
@@ -318,7 +374,14 @@ class Polynomial(Kernel):
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         degree = integer(self.degree, "Polynomial.degree", minimum=1)
-        lowering.term("polynomial", columns, real(self.c, "Polynomial.c", minimum=0), degree=degree)
+        c = real(self.c, "Polynomial.c", minimum=0)
+        lowering.term("polynomial", columns, c, degree=degree, owner=self, tunes={"a": "c"})
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return bounds in terms of the mean of ⟨x, x⟩, beside which c counts or not."""
+        squares = X.multiply(X) if sparse.issparse(X) else np.square(X, dtype=np.float64)
+        size = float(squares.sum()) / X.shape[0] or 1.0
+        return 1e-4 * size, 1e4 * size
 
 
 class Cosine(Kernel):
@@ -380,26 +443,44 @@ class _Radial(Kernel):
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         if isinstance(self.sigma, str):
-            if self.sigma != "median":
+            if self.sigma not in ("median", "medians"):
                 name = type(self).__name__
                 raise ValueError(
-                    f'{name}.sigma must be a number, one per column, or "median"; got {self.sigma!r}'
+                    f'{name}.sigma must be a number, one per column, "median" or "medians"; got '
+                    f"{self.sigma!r}"
                 )
-            self.sigma = median_distance(X)
+            if self.sigma == "median":
+                self.sigma = median_distance(X)
+            else:
+                medians = [median_distance(X[:, [c]]) for c in range(X.shape[1])]
+                self.sigma = np.sqrt(X.shape[1]) * np.array(medians)
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         self._lower_with_width(lowering, columns)
 
-    def _lower_with_width(self, lowering: _Lowering, columns: Columns, **parameters: Any) -> None:
+    def _lower_with_width(
+        self, lowering: _Lowering, columns: Columns, tunes: dict[str, str] | None = None, **parameters: Any
+    ) -> None:
         name = f"{type(self).__name__}.sigma"
         if isinstance(self.sigma, str):
             raise ValueError(f"{name} is still {self.sigma!r}: call kernel.resolve(X) first")
         term = parameters.pop("term", self._term)
         if np.ndim(self.sigma) == 0:  # one width is a parameter of the term, which then shares its distances
-            lowering.term(term, columns, real(self.sigma, name, above=0), **parameters)
+            a, slot = real(self.sigma, name, above=0), "a"
         else:
-            widths = _widths(self.sigma, lowering.width_of(columns), name)
-            lowering.term(term, columns, 1.0, widths=widths, **parameters)
+            a, slot = 1.0, "widths"
+            parameters["widths"] = _widths(self.sigma, lowering.width_of(columns), name)
+        lowering.term(term, columns, a, owner=self, tunes={slot: "sigma", **(tunes or {})}, **parameters)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return widths from about the smallest distance to well beyond the largest."""
+        if parameter != "sigma":
+            return super().tuning_bounds(parameter, X)
+        if np.ndim(self.sigma) == 0:
+            low, high = distance_range(X)
+            return max(low / 2, 1e-3 * high), 10 * high
+        ranges = np.array([distance_range(X[:, [c]])[1] for c in range(X.shape[1])])
+        return 1e-2 * ranges, 1e2 * ranges  # a column of so large a width is left out
 
 
 class Gaussian(_Radial):
@@ -407,8 +488,9 @@ class Gaussian(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
-        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
 
     Notes
     -----
@@ -425,8 +507,9 @@ class Laplace(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
-        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
     """
 
     _term = "laplace"
@@ -442,8 +525,9 @@ class Matern(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
-        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
     nu : {0.5, 1.5, 2.5}, default=1.5
         The smoothness.
     """
@@ -465,8 +549,9 @@ class RationalQuadratic(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
-        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
     alpha : float, default=1.0
         How alike the widths are; `Gaussian` is the limit of large values.
     """
@@ -477,7 +562,12 @@ class RationalQuadratic(_Radial):
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         alpha = real(self.alpha, "RationalQuadratic.alpha", above=0)
-        self._lower_with_width(lowering, columns, term="rational_quadratic", b=alpha)
+        tunes = {"b": "alpha"}
+        self._lower_with_width(lowering, columns, tunes, term="rational_quadratic", b=alpha)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return an alpha between very unlike widths and one width, or the bounds of the width."""
+        return (1e-2, 1e3) if parameter == "alpha" else super().tuning_bounds(parameter, X)
 
 
 class Periodic(_Radial):
@@ -488,7 +578,7 @@ class Periodic(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
         The width, or one width per column, in units of the circle's radius; "median" takes the median
         distance between distinct training rows on the circles.
     period : float or array-like of shape (d,), default=1.0
@@ -501,11 +591,25 @@ class Periodic(_Radial):
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         periods = np.array(_widths(self.period, X.shape[1], "Periodic.period"))
+        if isinstance(self.sigma, str) and self.sigma == "medians":
+            self.sigma = np.sqrt(X.shape[1]) * np.array(
+                [median_distance(_wound(X[:, [c]], periods[c])) for c in range(X.shape[1])]
+            )
         super()._resolve(_wound(X, periods) if isinstance(self.sigma, str) else X, names)
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         periods = _widths(self.period, lowering.width_of(columns), "Periodic.period")
-        self._lower_with_width(lowering, columns, term="gaussian", periods=periods)
+        tunes = {"periods": "period"}
+        self._lower_with_width(lowering, columns, tunes, term="gaussian", periods=periods)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return widths in units of the circle, periods from two mean gaps to twice the range of the data."""
+        if parameter == "sigma":
+            return 1e-2 * np.ones(np.shape(self.sigma)), 1e2 * np.ones(np.shape(self.sigma))
+        ranges = np.array([distance_range(X[:, [c]])[1] for c in range(X.shape[1])])
+        if np.ndim(self.period) == 0:
+            ranges = ranges.max()
+        return 2 * ranges / X.shape[0], 2 * ranges
 
 
 def _wound(X: Any, periods: FloatArray) -> Any:
@@ -540,7 +644,11 @@ class Log(Kernel):
         p = real(self.p, "Log.p", above=0)
         if p > 2:
             raise ValueError(f"Log.p must be at most 2, got {self.p!r}")
-        lowering.term("log", columns, p)
+        lowering.term("log", columns, p, owner=self, tunes={"a": "p"})
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return the exponents that make a kernel."""
+        return 0.05, 2.0
 
 
 class Multiquadric(_Radial):
@@ -548,8 +656,9 @@ class Multiquadric(_Radial):
 
     Parameters
     ----------
-    sigma : float, array-like of shape (d,), or "median", default="median"
-        The width, or one width per column; "median" takes the median distance between distinct training rows.
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
 
     Notes
     -----
@@ -617,7 +726,13 @@ class ChiSquared(Kernel):
         self.gamma = gamma
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
-        lowering.term("chi_squared", columns, real(self.gamma, "ChiSquared.gamma", above=0))
+        gamma = real(self.gamma, "ChiSquared.gamma", above=0)
+        lowering.term("chi_squared", columns, gamma, owner=self, tunes={"a": "gamma"})
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return bounds in terms of the mean sum of a histogram, half the largest distance."""
+        size = float(X.sum()) / X.shape[0] or 1.0
+        return 1e-3 / size, 1e3 / size
 
 
 # Composition.
@@ -723,7 +838,7 @@ class Scaled(_SameOrder):
 
     def _lower(self, lowering: _Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
-        lowering.combine("scale", real(self.scale, "Scaled.scale", above=0))
+        lowering.combine("scale", real(self.scale, "Scaled.scale", above=0), owner=self, tunes={"a": "scale"})
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{_shown(self.scale)} * {self.kernel._inside(self._binding)}"
@@ -807,7 +922,7 @@ class PowerSeries(_Unary):
         if not any(coefficients):
             raise ValueError(f"{name} must not all be zero")
         self.kernel._lower(lowering, columns)
-        lowering.series(coefficients)
+        lowering.series(coefficients, owner=self, tunes={"coefficients": "coefficients"})
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"PowerSeries({self.kernel!r}, {_shown(self.coefficients)})"

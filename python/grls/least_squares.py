@@ -11,7 +11,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _core, _memory, _selection, kernels
+from . import _core, _memory, _optimize, _selection, kernels
 from ._base import KernelMachine, class_weighted, is_function
 from ._problem import Problem
 from ._validation import FloatArray, choice, real, sample_weights
@@ -34,6 +34,10 @@ class _GRLS(KernelMachine):
         feature_variance: float | str = np.inf,
         formulation: str = "exact",
         precision: str = "auto",
+        optimize: Any = None,
+        n_restarts: int = 2,
+        random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.features = features
@@ -43,6 +47,10 @@ class _GRLS(KernelMachine):
         self.feature_variance = feature_variance
         self.formulation = formulation
         self.precision = precision
+        self.optimize = optimize
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
         """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
@@ -64,17 +72,30 @@ class _GRLS(KernelMachine):
         n_samples, n_outputs = targets.shape
         precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=is_function(training.kernel))
         problem = Problem(training.kernel, X, training.T, weights)
-        selection = None
+        selection, outcome = None, None
+        grid = self.regularization_grid
+
+        def loss(predictions: FloatArray) -> FloatArray:
+            return self._loo_loss(targets, predictions, weights)
+
         try:
-            if isinstance(self.regularization, str):
-                selection = _selection.select(
+            if self._optimizes():
+                outcome = _optimize.optimize(
                     problem,
                     targets,
-                    self.regularization,
-                    self.regularization_grid,
-                    variance,
-                    lambda predictions: self._loo_loss(targets, predictions, weights),
-                    per_output=self.per_output,
+                    str(self.regularization),
+                    grid,
+                    loss,
+                    self.optimize,
+                    n_restarts=self.n_restarts,
+                    random_state=self.random_state,
+                    verbose=self.verbose,
+                )
+                training.kernel, grid = outcome.kernel, outcome.regularization_grid
+                problem = Problem(training.kernel, X, training.T, weights)
+            if isinstance(self.regularization, str):
+                selection = _selection.select(
+                    problem, targets, self.regularization, grid, variance, loss, per_output=self.per_output
                 )
             chosen = self.regularization if selection is None else selection.chosen
             used_variance = float(variance) if selection is None else selection.feature_variance
@@ -93,14 +114,40 @@ class _GRLS(KernelMachine):
         self.precision_ = solution["precision"]
         self.n_iter_ = solution["iterations"]
         self.fit_seconds_ = solution["seconds"]
-        for name in ("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_"):
+        for name in (
+            "regularization_path_",
+            "criterion_path_",
+            "loo_predictions_",
+            "loo_score_",
+            "optimization_",
+            "criterion_surface_",
+        ):
             self.__dict__.pop(name, None)
+        if outcome is not None:
+            self.optimization_ = outcome.record
+            if isinstance(outcome.record, _optimize.GridSearch):
+                self.criterion_surface_ = outcome.record.criterion
         if selection is not None:
             self.regularization_path_ = selection.path
             self.criterion_path_ = selection.criterion
             if selection.loo_predictions is not None and self.formulation == "exact":
                 self._set_loo(y, selection.loo_predictions, weights)
         self._set_uncertainty(problem, solution, targets)
+
+    def _optimizes(self) -> bool:
+        """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
+        if self.optimize is None or self.optimize is False:
+            return False
+        if not isinstance(self.regularization, str):
+            raise ValueError(
+                'optimize needs a criterion to go by: set regularization="loo" or "reml" (or "gcv", for the '
+                f"values of a grid), got {self.regularization!r}"
+            )
+        if self.per_output:
+            raise ValueError("optimize chooses one kernel for all outputs: it needs per_output=False")
+        if self.feature_variance != np.inf:
+            raise ValueError("optimize needs unpenalised features: feature_variance must be inf")
+        return True
 
     def _checked_feature_variance(self) -> float | str:
         if isinstance(self.feature_variance, str):
@@ -220,7 +267,19 @@ _PARAMETERS = """Parameters
         "mixed" factorises in single precision and refines to the residual of a double precision fit by
         conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
         itself where the matrix is too ill-conditioned. "single" takes half the memory and keeps 3 to 6
-        digits. "auto" is "mixed" for large and well regularised problems, else "double".{parameters}
+        digits. "auto" is "mixed" for large and well regularised problems, else "double".
+    optimize : None, True, str, list of str or dict, default=None
+        Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
+        names ("loo" or "reml"). True or "all": all widths. Names as in ``kernel.get_params()``, such as
+        ``["sigma"]`` or ``["k1__sigma", "k2__scale"]``: these, by gradients from several starts, the first of
+        them the kernel as given; widths given per column are tuned per column (``Gaussian("medians")`` is a
+        good start). A dict, ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each.
+    n_restarts : int, default=2
+        Starts beside the first, at random within bounds that come from the data.
+    random_state : int, RandomState or None, default=None
+        Where the random starts come from; an int makes them reproducible.
+    verbose : int, default=0
+        1: a line for each start or point of the grid; 2: one for each step.{parameters}
 
     Attributes
     ----------
@@ -248,6 +307,10 @@ _PARAMETERS = """Parameters
         The γ tried, when γ was chosen.
     criterion_path_ : ndarray of shape (g,) or (g, k)
         The criterion there; smaller is better, and infinite where the matrix is not positive definite.
+    optimization_ : Optimization or GridSearch
+        With `optimize`: the starts, where they led, criterion and iterations of each; or the grid.
+    criterion_surface_ : ndarray of shape (v, …, g)
+        With a dict as `optimize`: the criterion at each of its values and each γ.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
     loo_score_ : float
@@ -322,6 +385,13 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     1.0
     >>> model.feature_names_free_
     ['1', 'x0']
+
+    A width for each column, chosen from the data; the second column turns out not to matter:
+
+    >>> X = np.random.default_rng(0).uniform(size=(80, 2))
+    >>> model = GRLSRegressor(Gaussian("medians"), regularization="reml", optimize=True, random_state=0)
+    >>> model.fit(X, np.sin(6 * X[:, 0])).kernel_.sigma[1] > 10
+    True
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLSRegressor:
@@ -485,6 +555,10 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         class_weight: Any = None,
         formulation: str = "exact",
         precision: str = "auto",
+        optimize: Any = None,
+        n_restarts: int = 2,
+        random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             kernel,
@@ -495,6 +569,10 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             feature_variance=feature_variance,
             formulation=formulation,
             precision=precision,
+            optimize=optimize,
+            n_restarts=n_restarts,
+            random_state=random_state,
+            verbose=verbose,
         )
         self.criterion = criterion
         self.class_weight = class_weight
@@ -534,6 +612,15 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             self._fit(checked, X, labels, targets, weights)
             self.classes_ = binarizer.classes_
         return self
+
+    def _optimizes(self) -> bool:
+        by_gradient = super()._optimizes() and not isinstance(self.optimize, dict)
+        if by_gradient and self.regularization == "loo" and self.criterion == "accuracy":
+            raise ValueError(
+                'criterion="accuracy" has no gradient: optimize by criterion="squared_error", or give the '
+                "values to try as a dict"
+            )
+        return super()._optimizes()
 
     def _loo_loss(
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None

@@ -220,6 +220,35 @@ class CriterionContourDisplay:
         display = cls(parameter, wanted, grid, np.array(rows), str(model.regularization))
         return display.plot(ax=ax)
 
+    @classmethod
+    def from_optimized(cls, model: Any, *, ax: Any = None) -> CriterionContourDisplay:
+        """Draw the criterion over the grid that a fitted model was optimized on.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted with ``optimize={name: values}``, one parameter.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CriterionContourDisplay
+            The display.
+        """
+        check_is_fitted(model)
+        if not hasattr(model, "criterion_surface_") or model.criterion_surface_.ndim != 2:
+            raise ValueError("the model must have been fitted with optimize={name: values} of one parameter")
+        record = model.optimization_
+        display = cls(
+            record.parameters[0],
+            record.values[0],
+            record.regularization_path,
+            record.criterion,
+            model.regularization,
+        )
+        return display.plot(ax=ax)
+
     def plot(self, *, ax: Any = None) -> CriterionContourDisplay:
         """Draw it.
 
