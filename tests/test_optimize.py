@@ -205,9 +205,10 @@ def test_without_features_reml_is_the_marginal_likelihood_of_a_gaussian_process(
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
-    X, y, w = data(m=80, d=2)
-    w = w if weighted else None
-    kernel = Matern("median", 2.5)
+    rng = np.random.default_rng(0)
+    X, w = rng.uniform(size=(100, 2)), rng.uniform(0.5, 2, size=100) if weighted else None
+    y = np.sin(12 * X[:, :1]) * np.cos(8 * X[:, 1:] + [0, 1]) + 0.1 * rng.normal(size=(100, 2))
+    kernel = Gaussian()
     model = GRLSRegressor(kernel, regularization=criterion, optimize=["sigma"], random_state=0)
     model.fit(X, y, sample_weight=w)
     record = model.optimization_
@@ -216,7 +217,7 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
     assert model.criterion_path_.min() == pytest.approx(record.criterion[record.best], rel=1e-8)
     assert len(record.criterion) == len(record.n_iter) == 3
     grid = GRLSRegressor(
-        kernel, regularization=criterion, optimize={"sigma": np.geomspace(0.05, 20, 25)}
+        kernel, regularization=criterion, optimize={"sigma": np.geomspace(0.05, 5, 15)}
     ).fit(X, y, sample_weight=w)
     assert model.criterion_path_.min() <= grid.criterion_surface_.min()
     problem = Problem(model.kernel_, X, np.ones((len(X), 1)), w)
@@ -253,7 +254,8 @@ def test_a_period_and_mixing_weights_are_found():
     kernel = Periodic(0.5, 1.6) + 1.0 * Gaussian(3.0)
     names = ["k1__sigma", "k1__period", "k2__scale"]
     model = GRLSRegressor(kernel, regularization="reml", optimize=names, n_restarts=0).fit(x, y)
-    assert model.kernel_.k1.period == pytest.approx(1.7, abs=0.01)
+    turns = model.kernel_.k1.period / 1.7  # twice the period is a period too
+    assert turns == pytest.approx(round(turns), abs=0.01)
     assert model.kernel_.k2.kernel.sigma == 3.0  # not asked for
     assert model.kernel.k1.period == 1.6  # what was given stays
 
@@ -471,7 +473,7 @@ def test_the_core_trusts_no_argument(change):
         "tolerance": 1e-12,
         **change,
     }
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"group|gradient is that|negative|rows|weights|targets"):
         _core.gradient(**arguments)
 
 

@@ -1,6 +1,7 @@
 // Binds SciPy's BLAS and LAPACK through the function pointers its Cython modules publish.
 #include "blas.hpp"
 
+#include <optional>
 #include <string>
 
 #include "bindings.hpp"
@@ -44,9 +45,19 @@ blas::Table table(const py::dict& capsules, char scalar) {
   return t;
 }
 
+// A `with` block in which SciPy's library stays single-threaded between our calls too; ours are not
+// concerned.
+struct SingleThreadedBlock {
+  std::optional<blas::SingleThreaded> held;
+};
+
 }  // namespace
 
 void register_blas(py::module_& m) {
+  py::class_<SingleThreadedBlock>(m, "SingleThreaded")
+      .def(py::init<>())
+      .def("__enter__", [](SingleThreadedBlock& block) { block.held.emplace(); })
+      .def("__exit__", [](SingleThreadedBlock& block, const py::args&) { block.held.reset(); });
   m.def(
       "bind_blas", [](const py::dict& capsules) { blas::bind(table(capsules, 'd'), table(capsules, 's')); },
       py::arg("capsules"));

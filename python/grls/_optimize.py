@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from . import _memory, _selection
+from . import _core, _memory, _selection
 from ._problem import Problem
 from ._selection import Loss, Selection
 from ._validation import FloatArray, integer
@@ -288,15 +288,17 @@ def _by_gradient(
             gamma_limits = np.array([[1e-10, 1e2 * m]]) * unit
             bounds = np.concatenate([limits, gamma_limits])
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
-        found = minimize(
-            objective,
-            np.log(start),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=np.log(bounds),
-            callback=_progress(number, len(points), objective, verbose),
-            options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
-        )
+        # SciPy's tiny solves between our calls would wake its threads each time.
+        with _core.SingleThreaded():
+            found = minimize(
+                objective,
+                np.log(start),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=np.log(bounds),
+                callback=_progress(number, len(points), objective, verbose),
+                options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
+            )
         end = np.exp(found.x)
         starts.append(start)
         ends.append(end)
