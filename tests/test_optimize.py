@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -216,9 +218,9 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
     assert_allclose(record.ends[record.best], [model.kernel_.sigma, model.regularization_], rtol=1e-12)
     assert model.criterion_path_.min() == pytest.approx(record.criterion[record.best], rel=1e-8)
     assert len(record.criterion) == len(record.n_iter) == 3
-    grid = GRLSRegressor(
-        kernel, regularization=criterion, optimize={"sigma": np.geomspace(0.05, 5, 15)}
-    ).fit(X, y, sample_weight=w)
+    grid = GRLSRegressor(kernel, regularization=criterion, optimize={"sigma": np.geomspace(0.05, 5, 15)}).fit(
+        X, y, sample_weight=w
+    )
     assert model.criterion_path_.min() <= grid.criterion_surface_.min()
     problem = Problem(model.kernel_, X, np.ones((len(X), 1)), w)
     function = _Objective(Parameters(model.kernel_, True, 2), problem, y, criterion)
@@ -483,3 +485,41 @@ def test_a_matrix_that_is_not_definite_is_an_error_of_its_own():
     with pytest.raises(NotPositiveDefiniteError):
         function.parameters.gradient(function.problem, y, 0.0, "reml")
     assert function.value_and_gradient(np.array([1e3, 0.0]))[0] == np.inf
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+from grls import _core
+
+rng = np.random.default_rng(0)
+X, sent = rng.normal(size=(7000, 5)), []
+formula = _core.Formula([([], [1.0] * 5, [])], [("gaussian", 0, 3.0, 0.0, 0)])
+
+def gradient(m):
+    return _core.gradient(
+        formula, X[:m].copy(), np.ones((m, 1)), X[:m, :1].copy(), None, 1.0, "loo", [0], 1e-12, 2
+    )
+
+def interrupt():
+    time.sleep(0.5)
+    sent.append(time.monotonic())
+    signal.raise_signal(signal.SIGINT) if os.name != "posix" else os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    gradient(7000)
+    print("finished")
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - sent[0])
+print(len(gradient(100)["widths"][0]))
+"""
+
+
+def test_ctrl_c_stops_a_gradient():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    events = done.stdout.splitlines()
+    assert events[0].startswith("interrupted")
+    assert events[1] == "5"
