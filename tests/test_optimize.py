@@ -315,6 +315,18 @@ def test_a_conditionally_definite_kernel_is_tuned_too():
     assert model.criterion_path_.min() < start.criterion_path_.min()
 
 
+@pytest.mark.parametrize("criterion", ["reml", "loo"])
+def test_targets_that_the_features_explain_leave_a_kernel_that_predicts_them(criterion):
+    X, _, _ = data()
+    y = 3 * X[:, 0] - X[:, 1] + 2
+    model = GRLSRegressor(
+        Gaussian(), features="linear", regularization=criterion, optimize=True, n_restarts=1
+    )
+    assert_allclose(model.fit(X, y).predict(X), y, rtol=1e-6)
+    if criterion == "loo":
+        assert_allclose(model.fit(X, 0 * y).predict(X), 0, atol=1e-12)
+
+
 def test_a_classifier_tunes_its_kernel():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4))

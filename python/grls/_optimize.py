@@ -293,6 +293,8 @@ def _by_gradient(
         start = np.append(point, float(selection.chosen))
         if gamma_limits is None:
             objective.value_and_gradient(start)
+            if not np.isfinite(objective.mean_eigenvalue):
+                raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
             unit = objective.mean_eigenvalue / problem.total_weight
             gamma_limits = np.array([[1e-10, 1e2 * m]]) * unit
             bounds = np.concatenate([limits, gamma_limits])
@@ -320,9 +322,7 @@ def _by_gradient(
             print(
                 f"[optimize] start {number + 1}/{len(points)}: {choose.criterion} {values[-1]:.6g} at {shown}"
             )
-    if not np.isfinite(values).any():
-        raise NotPositiveDefiniteError("no start of the optimization reaches a positive definite matrix")
-    best = int(np.argmin(values))
+    best = int(np.argmin(values))  # the first where the data leave nothing to choose by
     objective.value_and_gradient(ends[best])
     shifts, relative = _selection.shifts_to_try(specification, m, problem.total_weight)
     gammas = shifts * (objective.mean_eigenvalue if relative else 1.0) / problem.total_weight
