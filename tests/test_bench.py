@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,8 +18,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "bench.peers", "--quick", *map(str, arguments)]
+def run(*arguments, bench="peers"):
+    command = [sys.executable, "-m", f"bench.{bench}", "--quick", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=300)
 
 
@@ -91,3 +93,90 @@ def test_a_wrong_answer_stops_the_run(monkeypatch, capsys):
     monkeypatch.setattr(adapters, "PEERS", (wrong,))
     assert run.main(["--quick", "--scenes", "spatial"]) == 1
     assert "wrong on spatial" in capsys.readouterr().out
+
+
+# The choice of γ.
+
+
+def test_the_choice_of_regularization_is_timed_beside_a_grid_search(tmp_path):
+    done = run("--output", tmp_path, bench="selection")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (tmp_path / "selection.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert {"one fit", '"loo"', '"gcv"', '"reml"', "GridSearchCV(KernelRidge), 2 folds"} <= rows.keys()
+    # Leave-one-out and folds look at nearly the same thing: neighbours on the grid at most.
+    alphas = [float(rows[name]["alpha"]) for name in ('"loo"', "GridSearchCV(KernelRidge), 2 folds")]
+    assert abs(np.log10(alphas[0] / alphas[1])) < 1.8
+    assert "÷ one fit" in (tmp_path / "selection.md").read_text(encoding="utf-8")
+
+
+# Real data, made up.
+
+
+@pytest.fixture(scope="module")
+def real_output(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("real")
+    done = run("--methods", "trend alone", "grls reml", "--output", directory, bench="real")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory
+
+
+def test_every_scene_has_every_method_and_its_scores(real_output):
+    with (real_output / "real.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    scenes = {"motorcycle", "meuse", "co2", "concrete", "energy"}
+    assert {(r["scene"], r["method"]) for r in rows} == {
+        (scene, method) for scene in scenes for method in ("trend alone", "grls reml")
+    }
+    for row in rows:
+        assert float(row["rmse"]) > 0
+        assert (row["coverage"] == "") == (row["method"] == "trend alone")
+    error = {(r["scene"], r["method"]): float(r["rmse"]) for r in rows}
+    assert error["motorcycle", "grls reml"] < 0.6 * error["motorcycle", "trend alone"]
+
+
+def test_the_report_of_real_data_is_written(real_output):
+    text = (real_output / "real.md").read_text(encoding="utf-8")
+    assert "in the 95 % band" in text
+    assert "How free should features be?" in text
+    cells = json.loads((real_output / "real.json").read_text(encoding="utf-8"))["freedom"]
+    assert {cell["data"] for cell in cells} == {"linear", "words"}
+    assert all(cell["errors"].keys() == {"none", "auto", "unpenalised"} for cell in cells)
+    if importlib.util.find_spec("matplotlib"):
+        assert (real_output / "real.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["GaussianProcessRegressor", "KernelRidge + GridSearchCV", "libKriging"])
+def test_a_peer_predicts_real_data_better_than_their_mean(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.real import methods, scenes
+
+    if name not in methods.usable()[0]:
+        pytest.skip("not installed")
+    scene = scenes.motorcycle(scenes.made_up("motorcycle"))
+    split = next(scene.splits(1))
+    answer = methods.quietly(methods.METHODS[name], scene, split)
+    assert np.mean((answer.mean - split.y_new) ** 2) < 0.3 * np.var(split.y_new)
+    if answer.std is not None:
+        assert np.mean(np.abs(answer.mean - split.y_new) < 3 * answer.std) > 0.8
+
+
+def test_real_data_that_are_missing_are_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.setenv("GRLS_DATA", str(tmp_path))
+    from bench.real import run
+
+    assert run.main(["--scenes", "meuse"]) == 2
+    assert "GRLS_DATA" in capsys.readouterr().err
+
+
+def test_scores_are_those_of_a_normal_distribution(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.real.report import score
+
+    y, mean, std = np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 1.0])
+    scores = score(y, mean, std)
+    assert scores["rmse"] == pytest.approx(np.sqrt(9.25 / 3))
+    assert scores["coverage"] == pytest.approx(2 / 3)
+    assert scores["log_density"] == pytest.approx(norm(mean, std).logpdf(y).mean())
+    assert score(y, mean, None)["coverage"] is None

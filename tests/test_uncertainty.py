@@ -121,3 +121,28 @@ def test_what_has_no_variance_says_so():
     kernel = Gaussian(sigma=1.0)
     with pytest.raises(ValueError, match="precomputed"):
         GRLSRegressor(Precomputed()).fit(kernel(X), y).predict(kernel(X), return_std=True)
+
+
+# Peers.
+
+
+@pytest.mark.parametrize("trend", ["constant", "linear", "quadratic"])
+@pytest.mark.parametrize("noise", [1e-4, 0.05])
+def test_standard_deviations_are_those_of_universal_kriging_in_libkriging(trend, noise):
+    pylibkriging = pytest.importorskip("pylibkriging")
+    rng = np.random.default_rng(3)
+    points = rng.random((40, 2))
+    values = 3 + points @ [2.0, -1.0] + np.sin(5 * points[:, 0]) + 0.1 * rng.standard_normal(40)
+    near_and_far = np.vstack([rng.random((20, 2)), 1 + 2 * rng.random((5, 2)), points[:3]])
+    width = np.array([0.3, 0.5])
+
+    theirs = pylibkriging.Kriging("gauss", "heterogeneous")
+    known = {"sigma2": 1.0, "is_sigma2_estim": False, "theta": width[None], "is_theta_estim": False}
+    theirs.fit(values, points, trend, False, "none", "LL", known, np.full(40, noise))
+    mean, std, *_ = theirs.predict(near_and_far, True, False, False)
+
+    ours = GRLSRegressor(Gaussian(width), features=trend, regularization=noise / 40).fit(points, values)
+    our_mean, our_std = ours.predict(near_and_far, return_std=True)
+    # They were told τ² = 1; we estimate it, and all variances are proportional to it.
+    assert_allclose(our_mean, mean.ravel(), atol=1e-7)
+    assert_allclose(our_std / np.sqrt(ours.kernel_variance_), std.ravel(), rtol=1e-6, atol=1e-7)
