@@ -9,7 +9,8 @@
 namespace grls {
 namespace {
 
-constexpr Index kBlock = 32;     // b: wide enough for matrix products, narrow enough for cheap factors
+constexpr Index kBlock = 32;  // b: wide enough for matrix products, narrow enough for cheap factors
+static_assert(kNarrowestBlock % kBlock == 0, "a panel must lie within one block column");
 constexpr Index kStrip = 256;    // rows of Qᵀ a task takes
 constexpr Index kSamples = 128;  // samples a task takes through all the shifts
 

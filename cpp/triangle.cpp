@@ -16,8 +16,8 @@ constexpr std::size_t kHugePage = std::size_t(1) << 21;
 // Wide enough for a matrix product to run at full speed, narrow enough that the diagonal blocks, which one
 // thread factorises while others wait, stay a small share.
 Index choose_block_width(Index order) {
-  if (order <= 512) return 64;
-  return order <= 3072 ? 128 : 256;
+  if (order <= 512) return kNarrowestBlock;
+  return kNarrowestBlock * (order <= 3072 ? 2 : 4);
 }
 
 Index choose_band_rows(Index order, Index block_width) {

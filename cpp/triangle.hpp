@@ -27,6 +27,8 @@ class Buffer {
   bool small_ = false;
 };
 
+constexpr Index kNarrowestBlock = 64;  // columns: all blocks but the last have this many or a multiple
+
 template <class S>
 class BlockTriangle {
  public:

@@ -100,7 +100,9 @@ def freedom_table(cells: list[Cell]) -> list[str]:
 
     def excess(cell: Cell) -> str:
         unit = "%" if cell.kind == "rmse" else "points"
-        return f"{100 * cell.excess:+.1f} ± {100 * cell.excess_error:.1f} {unit}"
+        return f"{100 * cell.excess + 0.0:+.1f} ± {100 * cell.excess_error:.1f} {unit}".replace(
+            "-0.0 ", "0.0 "
+        )
 
     head = ["data", "training rows", *VARIANTS, "auto beyond the better of the two others"]
     body = [
@@ -119,7 +121,7 @@ def freedom_table(cells: list[Cell]) -> list[str]:
         "unpenalised features: RMSE, or share of wrong labels.",
         "",
         *_table(head, body),
-        f'"auto" is at worst {" and ".join(said)} beyond the better of the two.',
+        f'At worst, the error of "auto" is beyond that of the better of the two by {" and ".join(said)}.',
         "",
     ]
 
