@@ -1,7 +1,7 @@
 """How free should features be? Not there, unpenalised, or as free as leave-one-out says ("auto").
 
 A cell is a data set with a number of training rows. Regression: linear features, a Gaussian kernel of the
-median width, root mean squared error. Text: ten topics of all documents (found without labels), a linear
+median width, root mean squared error. Text: ten pLSA topics of all documents (found without labels), a linear
 kernel of tf-idf weights, share of wrong labels.
 """
 
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 Array = np.ndarray[Any, Any]
 
@@ -91,21 +90,13 @@ def _topics(X: Any) -> Array:
 def _text_trial(texts: list[str], y: Array, seed: int = 0) -> Trial:
     from grls import GRLSClassifier
     from grls.datasets import word_counter
+    from grls.features import PLSA
     from grls.kernels import Linear
-    from sklearn.decomposition import NMF
     from sklearn.feature_extraction.text import TfidfTransformer
 
     counter = word_counter().set_params(max_features=N_WORDS)
     counts = counter.fit_transform(texts)
-    # pLSA is this factorisation of the counts with its rows scaled to sum to one.
-    factors = NMF(
-        N_TOPICS, beta_loss="kullback-leibler", solver="mu", max_iter=100, tol=1e-3, random_state=seed
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # topics need not be exact
-        weights = factors.fit_transform(counts)
-    weights *= factors.components_.sum(axis=1)
-    topics = (weights + 1e-12) / (weights + 1e-12).sum(axis=1, keepdims=True)
+    topics = PLSA(N_TOPICS, random_state=seed).fit_transform(counts)
     missing = sparse.csr_matrix((len(texts), N_WORDS - counts.shape[1]))
     X = sparse.hstack([TfidfTransformer().fit_transform(counts), missing, topics], format="csr")
     words = list(range(N_WORDS))
