@@ -53,7 +53,7 @@ def _kernel(scene: Scene, split: Split) -> Any:
 
 
 def _fitted(scene: Scene, split: Split, criterion: str) -> Any:
-    """Return the model whose kernel parameters and γ are best by the criterion; one start, as for the others."""
+    """Return the model whose kernel parameters and γ are best by the criterion, from one start."""
     from grls import GRLSRegressor
 
     kernel = _kernel(scene, split)
