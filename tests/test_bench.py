@@ -138,8 +138,9 @@ def test_every_scene_has_every_method_and_its_scores(real_output):
 def test_the_report_of_real_data_is_written(real_output):
     text = (real_output / "real.md").read_text(encoding="utf-8")
     assert "in the 95 % band" in text
-    assert "How free should features be?" in text
-    cells = json.loads((real_output / "real.json").read_text(encoding="utf-8"))["freedom"]
+    assert "commit" in json.loads((real_output / "real.json").read_text(encoding="utf-8"))["machine"]
+    assert "How free should features be?" in (real_output / "freedom.md").read_text(encoding="utf-8")
+    cells = json.loads((real_output / "freedom.json").read_text(encoding="utf-8"))["cells"]
     assert {cell["data"] for cell in cells} == {"linear", "words"}
     assert all(cell["errors"].keys() == {"none", "auto", "unpenalised"} for cell in cells)
     if importlib.util.find_spec("matplotlib"):

@@ -100,7 +100,7 @@ def kernel_ridge(scene: Scene, split: Split) -> Answer:
     d = split.X.shape[1]
     search = GridSearchCV(
         KernelRidge(kernel="rbf"),
-        {"alpha": np.geomspace(1e-5, 10, 7), "gamma": np.geomspace(1e-2, 10, 7) / d},
+        {"alpha": np.geomspace(1e-5, 1, 6), "gamma": np.geomspace(1e-2, 3, 6) / d},
         scoring="neg_mean_squared_error",
         cv=KFold(5, shuffle=True, random_state=0),  # the rows of some sets are in an order
     )

@@ -126,26 +126,31 @@ def freedom_table(cells: list[Cell]) -> list[str]:
     ]
 
 
-def markdown(
-    rows: list[Row],
-    cells: list[Cell],
-    titles: dict[str, str],
-    machine: dict[str, Any],
-    left_out: dict[str, str],
-) -> str:
+def origin(machine: dict[str, Any]) -> str:
+    """Say where the figures come from."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
-    lines = [
+    return (
         f"Measured by `python -m bench.real` on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, {packages}; commit {machine['commit']}; load before the run: "
-        f"{machine['load']}. Means over the splits with standard errors; seconds of a fit with its choice of "
+        f"{machine['python']}, {packages}; commit {machine['commit']}; load before the run: {machine['load']}."
+    )
+
+
+def markdown(
+    rows: list[Row], titles: dict[str, str], machine: dict[str, Any], left_out: dict[str, str]
+) -> str:
+    """Return the tables of the scenes."""
+    lines = [
+        f"{origin(machine)} Means over the splits with standard errors; seconds of a fit with its choice of "
         "parameters and of the predictions.",
         "",
         *(f"Left out: {name} ({reason})." for name, reason in left_out.items()),
     ]
-    lines += scene_tables(rows, titles)
-    if cells:
-        lines += freedom_table(cells)
-    return "\n".join(lines)
+    return "\n".join(lines + scene_tables(rows, titles))
+
+
+def freedom_markdown(cells: list[Cell], machine: dict[str, Any]) -> str:
+    """Return the table of the cells."""
+    return "\n".join([origin(machine), "", *freedom_table(cells)])
 
 
 def picture(rows: list[Row], examples: dict[str, tuple[Scene, Split, Any]], path: Path) -> bool:
@@ -186,23 +191,30 @@ def picture(rows: list[Row], examples: dict[str, tuple[Scene, Split, Any]], path
     return True
 
 
-def write(
+def write_rows(
     output: Path,
     rows: list[Row],
-    cells: list[Cell],
     text: str,
     machine: dict[str, Any],
     examples: dict[str, tuple[Scene, Split, Any]],
 ) -> None:
-    """Write every file and say where."""
+    """Write the scenes' files and say where."""
     output.mkdir(parents=True, exist_ok=True)
     with (output / "real.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Row)])
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    content = {"machine": machine, "freedom": [asdict(cell) for cell in cells]}
-    (output / "real.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (output / "real.json").write_text(json.dumps({"machine": machine}, indent=1) + "\n", encoding="utf-8")
     (output / "real.md").write_text(text, encoding="utf-8")
-    if rows and not picture(rows, examples, output / "real.png"):
+    if not picture(rows, examples, output / "real.png"):
         print("no picture: matplotlib is not installed")
     print(f"\nwritten: {', '.join(sorted(path.name for path in output.glob('real.*')))}")
+
+
+def write_cells(output: Path, cells: list[Cell], text: str, machine: dict[str, Any]) -> None:
+    """Write the cells' files and say where."""
+    output.mkdir(parents=True, exist_ok=True)
+    content = {"machine": machine, "cells": [asdict(cell) for cell in cells]}
+    (output / "freedom.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (output / "freedom.md").write_text(text, encoding="utf-8")
+    print("\nwritten: freedom.json, freedom.md")

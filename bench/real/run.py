@@ -28,7 +28,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--scenes", nargs="+", choices=known, default=known, help="default: all")
     parser.add_argument("--methods", nargs="+", choices=list(methods.METHODS), help="default: all installed")
     parser.add_argument("--splits", type=int, default=10, help="of each scene, at most (default: 10)")
-    parser.add_argument("--large-splits", type=int, default=3, help="of concrete and energy (default: 3)")
+    parser.add_argument("--large-splits", type=int, default=2, help="of concrete and energy (default: 2)")
     parser.add_argument("--runs", type=int, default=5, help="of each cell of the scene freedom (default: 5)")
     parser.add_argument("--threads", type=int, help="of every library; default: as many as BLAS takes")
     parser.add_argument("--quick", action="store_true", help="a run of seconds on made-up data")
@@ -90,8 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"    {cell.data} {cell.n_train}: auto {100 * cell.excess:+.2f}", flush=True)
             cells.append(cell)
         machine = facts(ROOT) | {"load": load}
-    text = report.markdown(rows, cells, {scene.name: scene.title for scene in given}, machine, left_out)
-    print(f"\n{text}")
-    if a.output is not None:
-        report.write(a.output, rows, cells, text, machine, examples)
+    if rows:
+        text = report.markdown(rows, {scene.name: scene.title for scene in given}, machine, left_out)
+        print(f"\n{text}")
+        if a.output is not None:
+            report.write_rows(a.output, rows, text, machine, examples)
+    if cells:
+        text = report.freedom_markdown(cells, machine)
+        print(f"\n{text}")
+        if a.output is not None:
+            report.write_cells(a.output, cells, text, machine)
     return 0
