@@ -131,7 +131,7 @@ def origin(machine: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     return (
         f"Measured by `python -m bench.real` on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, {packages}; commit {machine['commit']}; load before the run: {machine['load']}."
+        f"{machine['python']}, {packages}; commit {machine['commit']}; load before: {machine['load']}."
     )
 
 
@@ -185,6 +185,9 @@ def picture(rows: list[Row], examples: dict[str, tuple[Scene, Split, Any]], path
         axis.bar(np.arange(len(ratios)) + (i - (len(names) - 1) / 2) * width, ratios, width, label=name)
     axis.set_xticks(range(len(grouped)), list(grouped))
     axis.set(yscale="log", ylabel="RMSE ÷ the best one's")
+    ticks = [1, 1.5, 2, 3, 5, 10]
+    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
     axis.axhline(1, color="black", linewidth=0.5)
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     figure.savefig(path, dpi=80)
