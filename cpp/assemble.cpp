@@ -16,6 +16,11 @@ void scale_tile(const Vector<S>& s, const typename BlockTriangle<S>::Tile& t, Bl
 
 }  // namespace
 
+Index samples_of(const GramSource& source) {
+  if (const auto* kernel = std::get_if<KernelOfRows>(&source)) return row_count(kernel->rows);
+  return std::get<GivenGram>(source).m;
+}
+
 template <class S>
 void fill_gram(const Context& context, const KernelTiles<S>& kernel, const Vector<double>& s,
                BlockTriangle<S>& A) {
@@ -41,6 +46,16 @@ void fill_gram(const Context& context, const GivenGram& gram, const IndexList& o
     }
     scale_tile(roots, t, A);
   });
+}
+
+template <class S>
+void fill_gram(const Context& context, const GramSource& source, const IndexList& order,
+               const Vector<double>& s, BlockTriangle<S>& A) {
+  if (const auto* kernel = std::get_if<KernelOfRows>(&source)) {
+    fill_gram<S>(context, KernelTiles<S>(context, kernel->formula, kernel->rows, order), s, A);
+  } else {
+    fill_gram<S>(context, std::get<GivenGram>(source), order, s, A);
+  }
 }
 
 template <class S>
@@ -80,14 +95,16 @@ Matrix<double> to_dense(const BlockTriangle<S>& A, Index n) {
   return out;
 }
 
-#define GRLS_INSTANTIATE(S)                                                                             \
-  template void fill_gram<S>(const Context&, const KernelTiles<S>&, const Vector<double>&,              \
-                             BlockTriangle<S>&);                                                        \
-  template void fill_gram<S>(const Context&, const GivenGram&, const IndexList&, const Vector<double>&, \
-                             BlockTriangle<S>&);                                                        \
-  template void apply_basis<S>(const Context&, const Basis&, BlockTriangle<S>&);                        \
-  template void set_border<S>(const Matrix<double>&, BlockTriangle<S>&);                                \
-  template void shift_diagonal<S>(double, Index, BlockTriangle<S>&);                                    \
+#define GRLS_INSTANTIATE(S)                                                                              \
+  template void fill_gram<S>(const Context&, const KernelTiles<S>&, const Vector<double>&,               \
+                             BlockTriangle<S>&);                                                         \
+  template void fill_gram<S>(const Context&, const GivenGram&, const IndexList&, const Vector<double>&,  \
+                             BlockTriangle<S>&);                                                         \
+  template void fill_gram<S>(const Context&, const GramSource&, const IndexList&, const Vector<double>&, \
+                             BlockTriangle<S>&);                                                         \
+  template void apply_basis<S>(const Context&, const Basis&, BlockTriangle<S>&);                         \
+  template void set_border<S>(const Matrix<double>&, BlockTriangle<S>&);                                 \
+  template void shift_diagonal<S>(double, Index, BlockTriangle<S>&);                                     \
   template Matrix<double> to_dense<S>(const BlockTriangle<S>&, Index);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)

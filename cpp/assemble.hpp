@@ -1,6 +1,8 @@
 // From a kernel to the matrix that is factorised: MᵀΦM + shift·I with the border MᵀY, in one triangle.
 #pragma once
 
+#include <variant>
+
 #include "basis.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
@@ -14,6 +16,14 @@ struct GivenGram {
   Index m;
 };
 
+struct KernelOfRows {
+  const Formula& formula;
+  const Rows& rows;
+};
+using GramSource = std::variant<KernelOfRows, GivenGram>;
+
+Index samples_of(const GramSource& source);
+
 // Rows and columns 0 … m-1 of A = s_i s_j k(x_i, x_j); s = square roots of the sample weights, or empty.
 template <class S>
 void fill_gram(const Context& context, const KernelTiles<S>& kernel, const Vector<double>& s,
@@ -21,6 +31,9 @@ void fill_gram(const Context& context, const KernelTiles<S>& kernel, const Vecto
 template <class S>
 void fill_gram(const Context& context, const GivenGram& gram, const IndexList& order, const Vector<double>& s,
                BlockTriangle<S>& A);
+template <class S>
+void fill_gram(const Context& context, const GramSource& source, const IndexList& order,
+               const Vector<double>& s, BlockTriangle<S>& A);
 
 // A = MᵀAM on rows and columns 0 … m-1.
 template <class S>

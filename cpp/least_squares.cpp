@@ -29,21 +29,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-template <class S>
-void fill(const Context& context, const GramSource& source, const Basis& basis, const Vector<double>& s,
-          BlockTriangle<S>& A) {
-  if (const auto* kernel = std::get_if<KernelOfRows>(&source)) {
-    fill_gram<S>(context, KernelTiles<S>(context, kernel->formula, kernel->rows, basis.order), s, A);
-  } else {
-    fill_gram<S>(context, std::get<GivenGram>(source), basis.order, s, A);
-  }
-}
-
-Index samples_of(const GramSource& source) {
-  if (const auto* kernel = std::get_if<KernelOfRows>(&source)) return row_count(kernel->rows);
-  return std::get<GivenGram>(source).m;
-}
-
 void check(const Problem& p) {
   const Index m = p.Y.rows();
   require(samples_of(p.gram) == m, "the kernel has ", samples_of(p.gram), " samples, the targets ", m);
@@ -205,7 +190,8 @@ Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
   out.basis_seconds = watch.lap();
 
   out.A = std::make_unique<BlockTriangle<S>>(m + problem.Y.cols(), n);
-  fill(context, problem.gram, out.basis, weighted ? Vector<double>(out.basis.ordered(out.s)) : out.s, *out.A);
+  fill_gram(context, problem.gram, out.basis.order,
+            weighted ? Vector<double>(out.basis.ordered(out.s)) : out.s, *out.A);
   out.gram_seconds = watch.lap();
   apply_basis(context, out.basis, *out.A);
   out.transform_seconds = watch.lap();

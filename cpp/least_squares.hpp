@@ -13,7 +13,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "assemble.hpp"
 
@@ -31,12 +30,6 @@ enum class Precision {
           // that
   automatic,  // mixed for large and well regularised problems
 };
-
-struct KernelOfRows {
-  const Formula& formula;
-  const Rows& rows;
-};
-using GramSource = std::variant<KernelOfRows, GivenGram>;
 
 struct Problem {
   GramSource gram;

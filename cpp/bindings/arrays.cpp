@@ -69,4 +69,19 @@ RowsArgument::RowsArgument(const py::object& object) {
   }
 }
 
+GivenGram given_gram(const GramArray& gram) {
+  require(gram.ndim() == 2 && gram.shape(0) == gram.shape(1), "a kernel matrix must be square");
+  return {gram.data(), gram.shape(0)};
+}
+
+GramArgument::GramArgument(const Formula* formula, const py::object& data) {
+  if (formula) {
+    rows_.emplace(data);
+    source_.emplace(KernelOfRows{*formula, rows_->view()});
+  } else {
+    gram_ = data.cast<GramArray>();
+    source_.emplace(given_gram(gram_));
+  }
+}
+
 }  // namespace grls::bindings

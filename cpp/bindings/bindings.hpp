@@ -8,8 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "parallel.hpp"
-#include "points.hpp"
+#include "assemble.hpp"
 
 namespace py = pybind11;
 
@@ -30,9 +29,28 @@ class RowsArgument {
   std::optional<Rows> view_;
 };
 
+using GramArray = py::array_t<double, py::array::c_style>;
+
+GivenGram given_gram(const GramArray& gram);
+
+// Where a kernel matrix comes from, with the arrays it refers to. formula: a kernel to evaluate on `data`;
+// None: `data` is the kernel matrix.
+class GramArgument {
+ public:
+  GramArgument(const Formula* formula, const py::object& data);
+  GramArgument(const GramArgument&) = delete;
+  const GramSource& source() const { return *source_; }
+
+ private:
+  std::optional<RowsArgument> rows_;
+  GramArray gram_;
+  std::optional<GramSource> source_;
+};
+
 void register_blas(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
 void register_plsa(py::module_& m);
+void register_spectrum(py::module_& m);
 
 }  // namespace grls::bindings

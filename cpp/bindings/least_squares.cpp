@@ -16,13 +16,6 @@
 namespace grls::bindings {
 namespace {
 
-using GramArray = py::array_t<double, py::array::c_style>;
-
-GivenGram given_gram(const GramArray& gram) {
-  require(gram.ndim() == 2 && gram.shape(0) == gram.shape(1), "a kernel matrix must be square");
-  return {gram.data(), gram.shape(0)};
-}
-
 Pivots pivots_of(const std::string& name) {
   require(name == "qr" || name == "first", "pivots must be 'qr' or 'first', got '", name, "'");
   return name == "qr" ? Pivots::qr : Pivots::first;
@@ -52,26 +45,16 @@ std::string name_of(Precision precision) {
   return "";
 }
 
-// A problem from Python, with the arrays it refers to. formula: a kernel to evaluate on `data`; None: `data`
-// is the kernel matrix.
+// A problem from Python, with the arrays it refers to.
 struct ProblemArgument {
-  std::optional<RowsArgument> rows;
-  GramArray gram;
-  std::optional<Problem> problem;
+  GramArgument gram;
+  Problem problem;
 
   ProblemArgument(const Formula* formula, const py::object& data, const Matrix<double>& T,
-                  const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double tolerance) {
-    if (formula) {
-      rows.emplace(data);
-    } else {
-      gram = data.cast<GramArray>();
-    }
-    problem.emplace(
-        Problem{formula ? GramSource(KernelOfRows{*formula, rows->view()}) : GramSource(given_gram(gram)), T,
-                Y, weights.value_or(Vector<double>())});
-    problem->tolerance = tolerance;
+                  const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double tolerance)
+      : gram(formula, data), problem{gram.source(), T, Y, weights.value_or(Vector<double>())} {
+    problem.tolerance = tolerance;
   }
-  ProblemArgument(const ProblemArgument&) = delete;
 };
 
 py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
@@ -79,7 +62,7 @@ py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<
                    const std::string& formulation, const std::string& pivots, double tolerance,
                    const std::string& precision, double feature_variance, int threads) {
   ProblemArgument argument(formula, data, T, Y, weights, tolerance);
-  Problem& problem = *argument.problem;
+  Problem& problem = argument.problem;
   problem.shift = shift;
   problem.formulation = formulation_of(formulation);
   problem.pivots = pivots_of(pivots);
@@ -116,7 +99,7 @@ py::dict path_of(const Formula* formula, const py::object& data, const Matrix<do
   const Path path = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return regularization_path(context, *argument.problem, shifts, relative, leave_one_out);
+    return regularization_path(context, argument.problem, shifts, relative, leave_one_out);
   }();
   py::dict out;
   out["shifts"] = path.shifts;
@@ -139,11 +122,11 @@ Matrix<double> variance_of(const Formula* formula, const py::object& data, const
                            const Matrix<double>& K, const Matrix<double>& T_new, bool covariance,
                            double tolerance, double feature_variance, int threads) {
   ProblemArgument argument(formula, data, T, Matrix<double>(T.rows(), 0), weights, tolerance);
-  argument.problem->shift = shift;
-  argument.problem->feature_variance = feature_variance;
+  argument.problem.shift = shift;
+  argument.problem.feature_variance = feature_variance;
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
-  return variance(context, *argument.problem, K, T_new, covariance);
+  return variance(context, argument.problem, K, T_new, covariance);
 }
 
 py::dict gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
