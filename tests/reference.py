@@ -166,6 +166,28 @@ def published_function(Phi_new, T_new, Phi, T, pivots, lambda_tilde, c_tilde):
     return P_new @ lambda_tilde + H_new @ c_tilde
 
 
+# Kernel PCA, equations of "Useful Applications in Statistical Learning with RKHS", section 3.1.
+
+
+def centred(K):
+    """Eq. (3.1): (I − 1_N) K (I − 1_N)."""
+    J = np.eye(len(K)) - 1 / len(K)
+    return J @ K @ J
+
+
+def kernel_pca(K, k):
+    """Eqs. (3.9) and (3.10): the k largest eigenvalues of the centred matrix, and α with λ (α·α) = 1."""
+    values, vectors = np.linalg.eigh(centred(K))
+    values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+    return values, vectors / np.sqrt(values)
+
+
+def project(K_new, K, alpha):
+    """Eq. (3.11) for new points, K_new (n, m), moved to the mean of the training points."""
+    rows, columns = K_new.mean(axis=1, keepdims=True), K.mean(axis=0, keepdims=True)
+    return (K_new - rows - columns + K.mean()) @ alpha
+
+
 # Objectives.
 
 

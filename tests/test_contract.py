@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, _core
+from grls import GRLSClassifier, GRLSRegressor, KernelPCA, _core
 from grls.datasets import MutualInformationWords
 from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
@@ -42,6 +42,9 @@ y = Y[:, 0]
         GRLSClassifier(),
         GRLSClassifier(Laplace(2.0) * Gaussian(), features=None, regularization=1e-3),
         GRLSClassifier(Gaussian(1.0), class_weight={}),
+        KernelPCA(),
+        KernelPCA(n_components=1, eigen_solver="iterative", random_state=0),
+        KernelPCA(1, Laplace(2.0) + Linear(), n_centers=5, fit_inverse_transform=True, random_state=0),
         PolynomialTrend(),
         PolynomialTrend(degree=0),
         PolynomialTrend(degree=2),
@@ -202,7 +205,7 @@ def test_everything_public_is_there_and_documented():
         for name in module.__all__:
             thing = getattr(module, name)
             assert name == "__version__" or inspect.getdoc(thing), f"{module.__name__}.{name}"
-    for estimator in (GRLSRegressor, GRLSClassifier):
+    for estimator in (GRLSRegressor, GRLSClassifier, KernelPCA):
         doc = inspect.getdoc(estimator)
         assert "{parameters}" not in doc
         for parameter in inspect.signature(estimator).parameters:
@@ -210,7 +213,8 @@ def test_everything_public_is_there_and_documented():
 
 
 def test_every_fitted_attribute_is_documented():
-    for model, _ in fitted():
+    pca = KernelPCA(2, fit_inverse_transform=True).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+    for model in [*(model for model, _ in fitted()), pca]:
         doc = inspect.getdoc(type(model))
         for name in vars(model):
             if name.endswith("_") and not name.startswith("_"):

@@ -14,6 +14,7 @@ What to use when:
 ===================  ======================================================================================
 `GRLSRegressor`      regression with a trend, a physical law, or a simpler model's answer as features
 `GRLSClassifier`     classification with such features, one versus all
+`KernelPCA`          principal components in a kernel's feature space
 `grls.kernels`       kernels and their algebra
 `grls.features`      features that come up often
 `grls.core`          the papers' equations on plain arrays
@@ -24,7 +25,8 @@ What to use when:
 from . import _blas
 from ._core import __version__
 from ._threads import get_num_threads, set_num_threads
-from .exceptions import DependentFeaturesWarning, NotPositiveDefiniteError
+from .decomposition import KernelPCA
+from .exceptions import DependentFeaturesWarning, IndefiniteKernelWarning, NotPositiveDefiniteError
 from .least_squares import GRLSClassifier, GRLSRegressor
 
 _blas.bind()
@@ -33,6 +35,8 @@ __all__ = [
     "DependentFeaturesWarning",
     "GRLSClassifier",
     "GRLSRegressor",
+    "IndefiniteKernelWarning",
+    "KernelPCA",
     "NotPositiveDefiniteError",
     "__version__",
     "get_num_threads",

@@ -38,8 +38,8 @@ class Training:
         return values if self.rows is None else _safe_indexing(values, self.rows)
 
 
-class KernelMachine(BaseEstimator):
-    """f(x) = Σ_i c_i k(x_i, x) + Σ_p β_p φ_p(x); subclasses have parameters `kernel` and `features`."""
+class KernelEstimator(BaseEstimator):
+    """Checked data and the kernel; subclasses have a parameter `kernel`."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -56,12 +56,21 @@ class KernelMachine(BaseEstimator):
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
 
+    def _checked_kernel(self, X: Any) -> kernels.Kernel:
+        """Return the kernel, not yet resolved; a matrix given in its place must be square."""
+        kernel = kernels.as_kernel(self.kernel)
+        if isinstance(kernel, kernels.Precomputed) and X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
+        return kernel
+
+
+class KernelMachine(KernelEstimator):
+    """f(x) = Σ_i c_i k(x_i, x) + Σ_p β_p φ_p(x); subclasses have parameters `kernel` and `features`."""
+
     def _prepare(self, X: Any, raw: Any, y: Any, weights: FloatArray | None) -> Training:
         """Fit the features and fix the kernel; `raw` is X as given, for those that want a DataFrame."""
-        kernel = kernels.as_kernel(self.kernel)
+        kernel = self._checked_kernel(X)
         pairwise = isinstance(kernel, kernels.Precomputed)
-        if pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
         rows = None
         if weights is not None and not np.all(weights > 0):  # a sample of weight zero is no sample
             rows = np.flatnonzero(weights > 0)

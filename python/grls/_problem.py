@@ -13,6 +13,15 @@ from ._validation import FloatArray, for_core, require_symmetric
 from .core import dependence_tolerance
 
 
+def gram_source(kernel: kernels.Kernel, X: Any) -> tuple[_core.Formula | None, Any]:
+    """Return what the core makes the kernel matrix of: a formula and the points, or None and the matrix."""
+    if not isinstance(kernel, kernels.Function):
+        return kernel.lower(X.shape[1]), for_core(X)
+    matrix = kernel.matrix(X, X)
+    require_symmetric(matrix, f"the kernel matrix of {kernel!r}")
+    return None, matrix
+
+
 @dataclass
 class Problem:
     """Kernel, samples, features and weights; γ and the targets come with each call."""
@@ -28,11 +37,7 @@ class Problem:
     def __post_init__(self) -> None:
         self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
-        if isinstance(self.kernel, kernels.Function):
-            self._formula, self._data = None, self.kernel.matrix(self.X, self.X)
-            require_symmetric(self._data, f"the kernel matrix of {self.kernel!r}")
-        else:
-            self._formula, self._data = self.kernel.lower(self.X.shape[1]), for_core(self.X)
+        self._formula, self._data = gram_source(self.kernel, self.X)
 
     @property
     def total_weight(self) -> float:

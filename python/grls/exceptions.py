@@ -2,8 +2,12 @@
 
 from ._core import NotPositiveDefiniteError
 
-__all__ = ["DependentFeaturesWarning", "NotPositiveDefiniteError"]
+__all__ = ["DependentFeaturesWarning", "IndefiniteKernelWarning", "NotPositiveDefiniteError"]
 
 
 class DependentFeaturesWarning(UserWarning):
     """Some predefined features depend linearly on others in the training rows and were left out."""
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """The kernel matrix has negative eigenvalues; what belongs to them was left out."""

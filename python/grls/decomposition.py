@@ -1,0 +1,497 @@
+"""Kernel principal components: `KernelPCA`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core, _memory, kernels
+from ._base import KernelEstimator
+from ._problem import gram_source
+from ._threads import get_num_threads
+from ._validation import FloatArray, choice, integer, real
+from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
+from .least_squares import GRLSRegressor
+
+__all__ = ["KernelPCA"]
+
+_ZERO = 1e-12  # eigenvalues below this share of the largest are zero, as they are to scikit-learn
+_NEGATIVE = 1e-9  # below minus this share they are negative, and not rounding
+
+_BLOCK = 2**24  # values of Nyström features at a time: 128 MiB
+
+
+@dataclass
+class _Spectrum:
+    """Eigenvalues, descending, and eigenvectors of a double-centred kernel matrix K̃."""
+
+    values: FloatArray  # (k,)
+    vectors: FloatArray  # (m, k)
+    means: FloatArray  # (m,): the means of the columns of the matrix before centring
+    trace: float  # of K̃
+    smallest: float  # a value that the whole spectrum reaches down to
+    products: int = 1  # with K̃ that the iterative solver took
+    unconverged: str = ""  # what to tell when it did not get as far as asked
+
+    def cleaned(self) -> FloatArray:
+        """Return the eigenvalues with zeros for those that are rounding, or negative."""
+        # Centring takes mean values out of the matrix and leaves their rounding errors.
+        rounding = np.finfo(np.float64).eps * np.abs(self.means).sum()
+        return np.where(self.values > rounding, _clean(self.values), 0.0)
+
+
+def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
+    """Return the k largest eigenpairs by LAPACK."""
+    m = X.shape[0]
+    _memory.require(
+        8.0 * m * m * (3 + isinstance(kernel, kernels.Function)),
+        f"the whole spectrum of a kernel matrix of {m} samples",
+        'ask for few components (eigen_solver="iterative" takes a sixth) or set n_centers',
+    )
+    centred = _core.centred_gram(*gram_source(kernel, X), get_num_threads())
+    lower = centred["lower"]
+    _require_finite(lower, kernel)
+    # Divide and conquer, even for some of the eigenvectors: bisection and inverse iteration are slower from
+    # a tenth of them on, and may return fewer than asked where eigenvalues repeat.
+    values, vectors = linalg.eigh(lower, lower=True, overwrite_a=True, check_finite=False, driver="evd")
+    return _Spectrum(
+        values[::-1][:k].copy(),
+        np.ascontiguousarray(vectors[:, ::-1][:, :k]),
+        centred["means"],
+        centred["trace"],
+        values[0],
+    )
+
+
+def _top_spectrum(
+    kernel: kernels.Kernel, X: Any, k: int, tolerance: float, max_products: int, seed: int
+) -> _Spectrum:
+    """Return the k largest eigenpairs by block Lanczos."""
+    m = X.shape[0]
+    _memory.require(
+        _core.solve_bytes(m, "double")
+        + 8.0 * m * (3 * k + 200)
+        + (8.0 * m * m if isinstance(kernel, kernels.Function) else 0),
+        f"the {k} largest eigenvalues of a kernel matrix of {m} samples",
+        "set n_centers, which stores no matrix of all samples",
+    )
+    top = _core.top_spectrum(*gram_source(kernel, X), k, tolerance, max_products, seed, get_num_threads())
+    _require_finite(top["values"], kernel)
+    unconverged = ""
+    if not top["converged"]:
+        share = float(np.max(top["residuals"] / np.abs(top["values"]).max()))
+        unconverged = (
+            f"after max_iter={max_products} products the residual of the eigenvectors is {share:.1e} of the "
+            f"largest eigenvalue, more than asked for: raise max_iter or tol, or use eigen_solver='dense'"
+        )
+    return _Spectrum(
+        top["values"],
+        np.ascontiguousarray(top["vectors"]),
+        top["means"],
+        top["trace"],
+        top["smallest"],
+        top["products"],
+        unconverged,
+    )
+
+
+def _require_finite(values: FloatArray, kernel: kernels.Kernel) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(f"the kernel {kernel!r} is not finite at some samples: scale the data down")
+
+
+def _inverse_roots(values: FloatArray) -> FloatArray:
+    """Return 1/√λ where λ > 0, else 0."""
+    return np.sqrt(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
+
+
+def _clean(values: FloatArray) -> FloatArray:
+    """Return the eigenvalues with zeros for those that are rounding, or negative."""
+    return np.where(values > _ZERO * np.abs(values).max(initial=0), values, 0.0)
+
+
+def _signs(vectors: FloatArray) -> FloatArray:
+    """Return the signs that make the largest entry of each column positive."""
+    if vectors.size == 0:
+        return np.ones(vectors.shape[1])
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    r"""Principal components in the feature space of a kernel.
+
+    .. math:: \tilde K = (I - 1_m) K (I - 1_m) = U \operatorname{diag}(λ) U^T, \quad α_k = u_k / \sqrt{λ_k},
+              \quad z_k(x) = \sum_i α_{ik} \tilde k(x_i, x)
+
+    where :math:`1_m` has 1/m everywhere and :math:`\tilde k` is centred with the means of the training
+    points. The directions have length one in feature space, :math:`α_k^T \tilde K α_l = δ_{kl}`.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        How many components; None keeps all that have a positive eigenvalue.
+    kernel : Kernel, str or callable, default="gaussian"
+        An object of `grls.kernels`, a name, a function ``k(X, Z)``, or ``"precomputed"``. Kernels that are
+        conditionally positive definite of order 1 serve too, for centring projects the constants out.
+    n_centers : int or None, default=None
+        Nyström approximation by as many training points, drawn at random: time and memory then grow
+        linearly with the samples. None takes them all, which is exact.
+    eigen_solver : {"auto", "dense", "iterative"}, default="auto"
+        "dense" is LAPACK's, for many components; "iterative" is block Lanczos on half the matrix, for few of
+        many.
+    tol : float, default=1e-10
+        "iterative" stops when every eigenvector's residual is below `tol` times its eigenvalue, or below
+        rounding.
+    max_iter : int or None, default=None
+        Products with the kernel matrix that "iterative" may take; None means 1000.
+    remove_zero_eig : bool, default=False
+        Whether components of eigenvalue zero are left out when `n_components` asks for them.
+    fit_inverse_transform : bool, default=False
+        Whether to learn a way back from components to points, by `GRLSRegressor`.
+    alpha : float, default=1.0
+        Its ridge: what is added to the diagonal of the components' kernel matrix (γm).
+    inverse_kernel : Kernel, str, callable or None, default=None
+        Its kernel; None takes `kernel`, whose width, if left to the data, is that of the components.
+    inverse_features : None, str, callable or transformer, default="constant"
+        Its features that are not penalised. With the constant the mean of the data is not shrunk; None is
+        scikit-learn's pre-image.
+    random_state : int, RandomState instance or None, default=None
+        Of the centres, and of the start of the iterative solver.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        λ, descending: m times the variance of each component.
+    eigenvectors_ : ndarray of shape (m, n_components)
+        U, orthonormal; the largest entry of each is positive.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        λ divided by the trace of the centred kernel matrix: the variance of all components together. With
+        `n_centers` what the centres cannot see is part of that total.
+    dual_coef_ : ndarray of shape (m, n_components)
+        α, one row per point of `X_fit_`; each column sums to zero.
+    feature_coef_ : ndarray of shape (1, n_components)
+        What is added to Σ α k(x_i, x) to centre new points with the training means.
+    X_fit_ : {ndarray, CSR matrix} of shape (m, d)
+        Training points, or the centres.
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+    eigen_solver_ : {"dense", "iterative"}
+        The solver that was used.
+    n_iter_ : int
+        Products with the kernel matrix that "iterative" took; 1 for "dense".
+    inverse_ : GRLSRegressor
+        From components to points, with `fit_inverse_transform`.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names, when X was a DataFrame.
+
+    See Also
+    --------
+    sklearn.decomposition.KernelPCA : The same components. Its ``dual_coef_`` is that of the pre-image.
+    grls.plotting.ComponentsDisplay : The picture.
+
+    Notes
+    -----
+    All components: about 9m³ operations and 24m² bytes. A few of them: 4m² bytes, and 2m² operations for
+    each vector that is multiplied. ``transform`` stores no kernel matrix.
+
+    A kernel that is not positive definite, such as `Sigmoid`, or a matrix that is not a kernel's, has
+    negative eigenvalues; they belong to no direction in a feature space and are left out, with an
+    `IndefiniteKernelWarning`.
+
+    Examples
+    --------
+    Two circles, one inside the other, fall apart:
+
+    >>> from grls import KernelPCA
+    >>> from grls.kernels import Gaussian
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> Z = KernelPCA(n_components=1, kernel=Gaussian(sigma=0.5)).fit_transform(X)
+    >>> bool(Z[y == 1].min() > Z[y == 0].max() or Z[y == 1].max() < Z[y == 0].min())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        kernel: Any = "gaussian",
+        *,
+        n_centers: int | None = None,
+        eigen_solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int | None = None,
+        remove_zero_eig: bool = False,
+        fit_inverse_transform: bool = False,
+        alpha: float = 1.0,
+        inverse_kernel: Any = None,
+        inverse_features: Any = "constant",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.n_centers = n_centers
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.remove_zero_eig = remove_zero_eig
+        self.fit_inverse_transform = fit_inverse_transform
+        self.alpha = alpha
+        self.inverse_kernel = inverse_kernel
+        self.inverse_features = inverse_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> KernelPCA:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        KernelPCA
+            The fitted transformer.
+        """
+        with self._all_or_nothing():
+            self._fit(self._validate(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+        """Find the components and return those of the training points.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+            U √λ.
+        """
+        self.fit(X)
+        return self._training_components()
+
+    def transform(self, X: Any) -> FloatArray:
+        """Project points onto the components.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points, or their kernel values with the training points for a precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            Their components, centred with the means of the training points.
+        """
+        check_is_fitted(self)
+        return self._project(self._validate(X, reset=False))
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Return points whose components are about those given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Components.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            The learned pre-image.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "inverse_"):
+            raise NotFittedError("inverse_transform needs KernelPCA(fit_inverse_transform=True)")
+        return np.asarray(self.inverse_.predict(check_array(X, dtype=np.float64)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.eigenvalues_)
+
+    def _training_components(self) -> FloatArray:
+        return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
+
+    def _project(self, X: Any) -> FloatArray:
+        return np.asarray(self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_)
+
+    def _fit(self, X: Any) -> None:
+        m = X.shape[0]
+        if m == 1:
+            raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
+        choice(self.eigen_solver, "eigen_solver", ("auto", "dense", "iterative"))
+        real(self.alpha, "alpha", minimum=0)
+        tolerance = real(self.tol, "tol", minimum=0)
+        max_products = 1000 if self.max_iter is None else integer(self.max_iter, "max_iter", minimum=1)
+        kernel = self._checked_kernel(X)
+        pairwise = isinstance(kernel, kernels.Precomputed)
+        if kernel.order is not None and kernel.order > 1:
+            raise ValueError(
+                f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order}: centring "
+                "projects out the constants only, which is enough for kernels of order 0 and 1"
+            )
+        if self.fit_inverse_transform and pairwise:
+            raise ValueError(
+                "fit_inverse_transform=True needs the points themselves, not a precomputed kernel matrix"
+            )
+        if self.n_centers is not None:
+            if integer(self.n_centers, "n_centers", minimum=2) > m:
+                raise ValueError(f"n_centers={self.n_centers} is more than n_samples={m}")
+            if pairwise:
+                raise ValueError(
+                    "n_centers saves nothing where the whole kernel matrix is given: leave it None"
+                )
+        most, name = (m, "n_samples") if self.n_centers is None else (self.n_centers, "n_centers")
+        if self.n_components is not None and integer(self.n_components, "n_components", minimum=1) > most:
+            raise ValueError(f"n_components={self.n_components} is more than {name}={most}")
+        n_components = most if self.n_components is None else self.n_components
+
+        random = check_random_state(self.random_state)
+        self.kernel_ = kernel.resolve(X, getattr(self, "feature_names_in_", None))
+        self.eigen_solver_ = "dense"
+        if self.n_centers is None:
+            if self._is_iterative(m, n_components):
+                self.eigen_solver_ = "iterative"
+                seed = int(random.randint(np.iinfo(np.int32).max))
+                found = _top_spectrum(self.kernel_, X, n_components, tolerance, max_products, seed)
+            else:
+                found = _dense_spectrum(self.kernel_, X, n_components)
+            self._store(X, found)
+        else:
+            centers = X[np.sort(random.choice(m, self.n_centers, replace=False))]
+            self._fit_nystrom(X, centers, n_components)
+        self.__dict__.pop("inverse_", None)
+        if self.fit_inverse_transform:
+            self.inverse_ = self._fitted_inverse()
+
+    def _is_iterative(self, m: int, n_components: int) -> bool:
+        if self.eigen_solver == "iterative" and n_components == m:
+            raise ValueError(
+                f'eigen_solver="iterative" finds fewer components than n_samples={m}; set n_components'
+            )
+        if self.eigen_solver == "auto":
+            return m >= 200 and n_components <= m // 25
+        return self.eigen_solver == "iterative"
+
+    def _store(self, X: Any, found: _Spectrum) -> None:
+        """Keep a spectrum of the training points themselves."""
+        if found.unconverged:
+            warnings.warn(found.unconverged, ConvergenceWarning, stacklevel=4)
+        self._warn_if_indefinite(found)
+        values = found.cleaned()
+        kept = self._kept(values)
+        vectors = found.vectors * _signs(found.vectors)
+        self.X_fit_ = X
+        self.n_iter_ = found.products
+        self.eigenvalues_, self.eigenvectors_ = values[kept], np.ascontiguousarray(vectors[:, kept])
+        self.explained_variance_ratio_ = self.eigenvalues_ / found.trace if found.trace else self.eigenvalues_
+        dual = self.eigenvectors_ * _inverse_roots(self.eigenvalues_)  # eq. (3.10)
+        self.dual_coef_ = dual - dual.mean(axis=0)
+        self.feature_coef_ = -(found.means @ self.dual_coef_)[None, :]
+
+    def _fit_nystrom(self, X: Any, centers: Any, n_components: int) -> None:
+        """Principal components of what the centres span.
+
+        With A = U Λ^(-1/2) of the centred matrix of the centres, F(x) = k(x, centres) A - μᵀA are orthonormal
+        coordinates of that span; what is left is ordinary PCA of F.
+        """
+        n, c = X.shape[0], centers.shape[0]
+        own = _dense_spectrum(self.kernel_, centers, c)
+        self._warn_if_indefinite(own)
+        A = own.vectors * _inverse_roots(own.cleaned())
+        A -= A.mean(axis=0)
+        offset = -own.means @ A
+        with_mean = np.hstack([A, np.full((c, 1), 1 / c)])  # the last column: the mean over the centres
+        scatter, total = np.zeros((c, c), order="F"), np.zeros(c)
+        variance = n * own.means.mean()  # Σ k̃(x, x), k̃(x, x) = k(x, x) - 2 mean k(x, ·) + mean k(·, ·)
+        step = max(_BLOCK // c, 1)
+        for start in range(0, n, step):
+            block = X[start : start + step]
+            K = self.kernel_.times(block, centers, with_mean)
+            F = np.asfortranarray((K[:, :c] + offset).T)
+            scatter = linalg.blas.dsyrk(1.0, F, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+            total += F.sum(axis=1)
+            variance += float(np.sum(self.kernel_.diagonal(block) - 2 * K[:, c]))
+        mean = total / n
+        scatter -= n * np.outer(mean, mean)
+        eigenvalues, W = linalg.eigh(scatter, lower=True, overwrite_a=True, driver="evd")
+        eigenvalues, W = _clean(eigenvalues[::-1][:n_components]), W[:, ::-1][:, :n_components]
+        kept = self._kept(eigenvalues)
+        eigenvalues, W = eigenvalues[kept], W[:, kept]
+        self.X_fit_ = centers
+        self.n_iter_ = own.products
+        self.dual_coef_ = A @ W * (eigenvalues > 0)
+        self.feature_coef_ = ((offset - mean) @ W * (eigenvalues > 0))[None, :]
+        vectors = self._project(X) * _inverse_roots(eigenvalues)
+        signs = _signs(vectors)
+        self.dual_coef_ *= signs
+        self.feature_coef_ *= signs
+        self.eigenvalues_, self.eigenvectors_ = eigenvalues, vectors * signs
+        self.explained_variance_ratio_ = eigenvalues / (variance - n * mean @ mean)
+
+    def _kept(self, values: FloatArray) -> Any:
+        """Return which components to keep: all, or those with a positive eigenvalue."""
+        kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.full(len(values), True)
+        if not np.any(values > 0):
+            raise ValueError(
+                f"all samples are the same to the kernel {self.kernel_!r}: there is no component"
+            )
+        return kept
+
+    def _warn_if_indefinite(self, found: _Spectrum) -> None:
+        largest = np.abs(found.values).max(initial=0)
+        if found.smallest < -_NEGATIVE * max(largest, -found.smallest):
+            warnings.warn(
+                f"the kernel {self.kernel_!r} is not positive definite on these samples: its centred matrix "
+                f"has eigenvalues from {found.values.max():.3g} down to {found.smallest:.3g}; the negative "
+                "ones are left out",
+                IndefiniteKernelWarning,
+                stacklevel=5,
+            )
+
+    def _fitted_inverse(self) -> GRLSRegressor:
+        """Learn the way back, from the components of the training points (or of the centres)."""
+        points = self.X_fit_
+        if sparse.issparse(points):
+            _memory.require(
+                8.0 * points.shape[0] * points.shape[1],
+                "the pre-image of sparse points, which is dense,",
+                "set fit_inverse_transform=False",
+            )
+            points = points.toarray()
+        components = self._training_components() if self.n_centers is None else self._project(self.X_fit_)
+        kernel = self.kernel if self.inverse_kernel is None else self.inverse_kernel
+        model = GRLSRegressor(
+            clone(kernel, safe=False),
+            features=clone(self.inverse_features, safe=False),
+            regularization=self.alpha / len(components),
+        )
+        try:
+            return model.fit(components, points)
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(
+                f"no pre-image can be learned with alpha={self.alpha!r} and the kernel {kernel!r} on "
+                f"{len(components)} samples: choose a larger alpha or another inverse_kernel"
+            ) from error
+        except ValueError as error:
+            raise ValueError(
+                f"no pre-image can be learned with the kernel {kernel!r} on {components.shape[1]} components "
+                f"(set inverse_kernel): {error}"
+            ) from error
