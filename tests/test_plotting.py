@@ -4,10 +4,13 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, plotting
+from grls import GRLSClassifier, GRLSRegressor, KernelPCA, plotting
 from grls.kernels import Gaussian
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_moons
+from sklearn.svm import SVC
 
 mpl.use("Agg")
 
@@ -90,6 +93,57 @@ def test_the_decomposition_display_draws_both_parts(fitted, figures):
     assert len(plotting.DecompositionDisplay.from_estimator(model, X).axes_[0].lines) == 2
 
 
+def test_the_components_display_colours_the_classes(figures):
+    X, y = load_iris(return_X_y=True)
+    model = KernelPCA(3, Gaussian(1.0)).fit(X)
+    display = plotting.ComponentsDisplay.from_estimator(model, X, y, components=(2, 0))
+    Z = model.transform(X)[:, [2, 0]]
+    for label, points in enumerate(display.ax_.collections):
+        assert_allclose(points.get_offsets(), Z[y == label])
+    assert len({tuple(points.get_facecolor()[0]) for points in display.ax_.collections}) == 3
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["0", "1", "2"]
+    share = f"({100 * model.explained_variance_ratio_[2]:.3g} %)"
+    assert display.ax_.get_xlabel() == f"component 3 {share}"
+    plain = plotting.ComponentsDisplay.from_estimator(model, X, ax=figures.subplots()[1])
+    (points,) = plain.ax_.collections
+    assert_allclose(points.get_offsets(), model.transform(X)[:, :2])
+    assert plain.ax_.get_legend() is None
+    many = plotting.ComponentsDisplay.from_estimator(model, X, np.arange(150) % 30)
+    assert len(many.ax_.collections) == 30
+    assert many.ax_.get_legend() is None
+
+
+def test_the_boundary_display_draws_margins_and_support_vectors(figures):
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    svm = SVC(gamma=1.0).fit(X, y)
+    display = plotting.DecisionBoundaryDisplay.from_estimator(svm, X, y, grid_resolution=40)
+    corner = np.array([[display.xx0[3, 5], display.xx1[3, 5]]])
+    assert_allclose(display.response[3, 5], svm.decision_function(corner)[0])
+    assert_array_equal(display.levels_.levels, [-1, 0, 1])
+    assert_allclose(display.support_marks_.get_offsets(), X[svm.support_])
+    assert_allclose(display.support_marks_.get_facecolor().size, 0)
+    for label in (0, 1):
+        assert_allclose(display.ax_.collections[-2 + label].get_offsets(), X[y == label])
+    # the line at zero separates the two signs
+    zero = display.levels_.get_paths()[1].vertices
+    assert np.abs(svm.decision_function(zero)).max() < 0.05
+    plain = plotting.DecisionBoundaryDisplay.from_estimator(GRLSClassifier().fit(X, y), X, grid_resolution=20)
+    assert plain.support_marks_ is None
+
+
+def test_the_boundary_display_shows_several_classes_and_frames(figures):
+    iris = load_iris(as_frame=True)
+    frame, names = iris.data.iloc[:, [0, 2]], iris.target_names[iris.target]
+    model = GRLSClassifier(Gaussian(1.0)).fit(frame, names)
+    display = plotting.DecisionBoundaryDisplay.from_estimator(model, frame, names, grid_resolution=30)
+    at = pd.DataFrame(
+        {name: [grid[7, 9]] for name, grid in zip(frame, (display.xx0, display.xx1), strict=True)}
+    )
+    assert_allclose(display.response[7, 9], model.decision_function(at)[0])
+    assert_array_equal(display.levels_.levels, [0.5, 1.5])
+    assert list(display.classes) == sorted(set(names))
+
+
 def test_what_cannot_be_drawn_is_a_clear_error(fitted, figures):
     _, X, y = fitted
     with pytest.raises(ValueError, match="no path"):
@@ -97,6 +151,17 @@ def test_what_cannot_be_drawn_is_a_clear_error(fitted, figures):
     wide = np.hstack([X, X**2])
     with pytest.raises(ValueError, match="one variable"):
         plotting.FitDisplay.from_estimator(GRLSRegressor().fit(wide, y), wide, y)
+    with pytest.raises(ValueError, match="two variables"):
+        plotting.DecisionBoundaryDisplay.from_estimator(GRLSClassifier().fit(X, y > y.mean()), X)
+    with pytest.raises(ValueError, match="no decision_function"):
+        plotting.DecisionBoundaryDisplay.from_estimator(GRLSRegressor().fit(wide, y), wide)
+    svm = SVC().fit(wide, y > y.mean())
+    with pytest.raises(ValueError, match="training points"):
+        plotting.DecisionBoundaryDisplay.from_estimator(svm, wide[:3])
+    with pytest.raises(ValueError, match="the model has 2"):
+        plotting.ComponentsDisplay.from_estimator(KernelPCA(2).fit(wide), wide, components=(0, 2))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        plotting.ComponentsDisplay.from_estimator(KernelPCA(2).fit(wide), wide, y[:5])
     several = GRLSClassifier().fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="one output"):
         plotting.DecompositionDisplay.from_estimator(several, X)

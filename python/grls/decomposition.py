@@ -44,7 +44,7 @@ class _Spectrum:
     def cleaned(self) -> FloatArray:
         """Return the eigenvalues with zeros for those that are rounding, or negative."""
         # Centring takes mean values out of the matrix and leaves their rounding errors.
-        rounding = np.finfo(np.float64).eps * np.abs(self.means).sum()
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(self.means).sum()
         return np.where(self.values > rounding, _clean(self.values), 0.0)
 
 

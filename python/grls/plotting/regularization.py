@@ -1,0 +1,231 @@
+"""How the criterion depends on γ and on the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import FloatArray
+from ._style import ORANGE, make_axes
+
+__all__ = ["CriterionContourDisplay", "RegularizationPathDisplay"]
+
+
+@dataclass
+class RegularizationPathDisplay:
+    """The criterion along γ, and the choice.
+
+    Parameters
+    ----------
+    regularization_path : ndarray of shape (g,)
+        γ.
+    criterion_path : ndarray of shape (g,) or (g, k)
+        The criterion there.
+    chosen : float or ndarray of shape (k,)
+        The γ chosen.
+    name : str
+        Name of the criterion.
+    """
+
+    regularization_path: FloatArray
+    criterion_path: FloatArray
+    chosen: Any
+    name: str
+    ax_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> RegularizationPathDisplay:
+        """Draw the path of a model whose γ was chosen ("loo", "gcv" or "reml").
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted least-squares estimator.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            The display.
+        """
+        check_is_fitted(model)
+        if not hasattr(model, "criterion_path_"):
+            raise ValueError('the model has no path: fit it with regularization="loo", "gcv" or "reml"')
+        display = cls(
+            model.regularization_path_,
+            model.criterion_path_,
+            model.regularization_,
+            str(model.regularization),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> RegularizationPathDisplay:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        RegularizationPathDisplay
+            The display.
+        """
+        ax = make_axes(ax)
+        curves = np.where(np.isfinite(self.criterion_path), self.criterion_path, np.nan)
+        curves = curves.reshape(len(curves), -1)
+        for p, curve in enumerate(curves.T):
+            (line,) = ax.plot(self.regularization_path, curve, label=f"output {p}")
+            chosen = np.broadcast_to(self.chosen, curves.shape[1])[p]
+            at = np.argmin(np.abs(self.regularization_path - chosen))
+            ax.plot(chosen, curve[at], "o", color=line.get_color())
+        ax.set_xscale("log")
+        if self.name != "reml":
+            ax.set_yscale("log")
+        ax.set_xlabel("regularization γ")
+        ax.set_ylabel(
+            {"loo": "leave-one-out error", "gcv": "GCV", "reml": "-2 restricted log-likelihood"}[self.name]
+        )
+        if curves.shape[1] > 1:
+            ax.legend()
+        else:
+            ax.set_title(f"chosen: γ = {float(np.ravel(self.chosen)[0]):.2g}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass
+class CriterionContourDisplay:
+    """The criterion over a kernel parameter and γ.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the kernel's parameter.
+    values : ndarray of shape (v,)
+        Its values.
+    regularization_path : ndarray of shape (g,)
+        γ.
+    criterion : ndarray of shape (v, g)
+        The criterion.
+    name : str
+        Name of the criterion.
+    """
+
+    parameter: str
+    values: FloatArray
+    regularization_path: FloatArray
+    criterion: FloatArray
+    name: str
+    ax_: Any = field(init=False, default=None)
+    figure_: Any = field(init=False, default=None)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        values: ArrayLike,
+        regularization_grid: ArrayLike,
+        parameter: str = "kernel__sigma",
+        ax: Any = None,
+    ) -> CriterionContourDisplay:
+        """Fit the model for each value of a parameter and draw the criterion over it and γ.
+
+        Parameters
+        ----------
+        model : estimator
+            A least-squares estimator with ``regularization`` "loo", "gcv" or "reml"; it is cloned.
+        X, y : array-like
+            Training data.
+        values : array-like of shape (v,)
+            Values of the parameter.
+        regularization_grid : array-like of shape (g,)
+            Values of γ.
+        parameter : str, default="kernel__sigma"
+            The parameter, as ``set_params`` takes it.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CriterionContourDisplay
+            The display.
+        """
+        if not isinstance(model.regularization, str):
+            raise ValueError('the model must choose γ: set regularization="loo", "gcv" or "reml"')
+        grid = np.sort(np.asarray(regularization_grid, dtype=np.float64))
+        wanted = np.asarray(values, dtype=np.float64)
+        rows = []
+        for value in wanted:
+            fitted = clone(model).set_params(**{parameter: value}, regularization_grid=grid, per_output=False)
+            rows.append(fitted.fit(X, y).criterion_path_)
+        display = cls(parameter, wanted, grid, np.array(rows), str(model.regularization))
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_optimized(cls, model: Any, *, ax: Any = None) -> CriterionContourDisplay:
+        """Draw the criterion over the grid that a fitted model was optimized on.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted with ``optimize={name: values}``, one parameter.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CriterionContourDisplay
+            The display.
+        """
+        check_is_fitted(model)
+        if not hasattr(model, "criterion_surface_") or model.criterion_surface_.ndim != 2:
+            raise ValueError("the model must have been fitted with optimize={name: values} of one parameter")
+        record = model.optimization_
+        display = cls(
+            record.parameters[0],
+            record.values[0],
+            record.regularization_path,
+            record.criterion,
+            model.regularization,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> CriterionContourDisplay:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CriterionContourDisplay
+            The display.
+        """
+        ax = make_axes(ax)
+        surface = np.where(np.isfinite(self.criterion), self.criterion, np.nan)
+        shown = surface if self.name == "reml" else np.log10(surface)
+        filled = ax.contourf(self.regularization_path, self.values, shown, levels=20, cmap="viridis_r")
+        v, g = np.unravel_index(np.nanargmin(surface), surface.shape)
+        ax.plot(self.regularization_path[g], self.values[v], "*", color=ORANGE, markersize=13)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("regularization γ")
+        ax.set_ylabel(self.parameter.removeprefix("kernel__"))
+        label = self.name if self.name == "reml" else f"log₁₀ {self.name}"
+        ax.figure.colorbar(filled, ax=ax, label=label)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
