@@ -1,0 +1,101 @@
+"""The command line. ``python -m bench.paper --help``."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .output import ROOT, Store
+from .registry import Experiment, experiments
+from .run import Run
+
+
+def _change(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.paper",
+        description="Repeat the papers' experiments; a result that is there is not computed again.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help='experiments, or "all"')
+    parser.add_argument("--list", action="store_true", help="say which experiments there are")
+    parser.add_argument(
+        "--output", type=Path, help="folder; default: bench/results/paper, temporary for --quick"
+    )
+    parser.add_argument("--quick", action="store_true", help="a run of seconds; its figures mean little")
+    parser.add_argument("--force", action="store_true", help="run again what is there")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--set", type=_change, action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
+    )
+    options = parser.parse_args(arguments)
+    if not options.list and not options.names:
+        parser.error("say which experiments, or --list")
+    unknown = [name for name in options.names if name != "all" and name not in known]
+    if unknown:
+        parser.error(f"there is no experiment {', '.join(unknown)}; there are: {', '.join(known)}")
+    if options.output is None and not options.list:
+        options.output = (
+            Path(tempfile.mkdtemp(prefix="grls-paper-")) if options.quick else ROOT / "bench/results/paper"
+        )
+    return options
+
+
+def perform(experiment: Experiment, options: argparse.Namespace) -> None:
+    """Run one experiment, or go on with it, or leave it as it is."""
+    print(f"{experiment.name}: {experiment.title} ({experiment.source})")
+    if missing := experiment.missing_data():
+        print(f"    left out: GRLS_DATA does not name a folder with {', '.join(missing)}")
+        return
+    parameters = experiment.settings(quick=options.quick, changes=dict(options.set))
+    store = Store(options.output, experiment, parameters, options.seed)
+    if store.complete() and not options.force:
+        print(f"    there already: {store.path('.md')}; --force runs it again")
+        return
+    if left := store.begin(afresh=options.force):
+        print(f"    goes on after {left} rows of an interrupted run")
+    start = time.perf_counter()
+    findings = experiment.body(Run(parameters, options.seed, store))
+    store.finish(findings, time.perf_counter() - start)
+    for finding in findings:
+        answer = {True: "reproduced", False: "NOT reproduced", None: "cannot be said"}[finding.reproduced]
+        print(f"    {finding.claim}: {finding.found} -> {answer}")
+    print(f"    {store.path('.md')}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    known = experiments()
+    options = parse(arguments, known)
+    if options.list:
+        for experiment in known.values():
+            needs = f" [needs {', '.join(experiment.data)}]" if experiment.data else ""
+            print(f"{experiment.name:14s} {experiment.source}: {experiment.title}{needs}")
+        return 0
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    names = list(known) if "all" in options.names else options.names
+    failed = []
+    for name in names:
+        try:
+            perform(known[name], options)
+        except Exception:  # one experiment that fails must not cost the others
+            traceback.print_exc()
+            failed.append(name)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0

@@ -1,0 +1,171 @@
+"""Files of an experiment: rows as CSV, all about it as JSON, a page in markdown, pictures.
+
+The JSON file says with which parameters the rows were made and whether they are all there: so a result is
+not computed twice, and an interrupted one goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..peers.machine import facts
+from .registry import Experiment, Finding
+
+ROOT = Path(__file__).resolve().parents[2]
+_MOST_ROWS = 40  # of a table on a page; the CSV file has them all
+
+
+def _decoded(text: str) -> Any:
+    """Return what a cell of a CSV file was before it was written."""
+    if text in ("True", "False"):
+        return text == "True"
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+class Store:
+    """The files of one experiment in a folder."""
+
+    def __init__(self, folder: Path, experiment: Experiment, parameters: dict[str, Any], seed: int) -> None:
+        self.folder = folder
+        self.experiment = experiment
+        # As they come back from the file, so that tuples and lists compare as equal.
+        self.identity = json.loads(json.dumps({"parameters": parameters, "seed": seed}))
+        self.pictures: list[str] = []
+        self._rows: list[dict[str, Any]] = []
+        self._left: list[dict[str, Any]] = []  # by an interrupted run, and not taken up yet
+
+    def path(self, suffix: str) -> Path:
+        return self.folder / f"{self.experiment.name}{suffix}"
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            content = json.loads(self.path(".json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        same = {name: content.get(name) for name in self.identity} == self.identity
+        return content if same else {}
+
+    def complete(self) -> bool:
+        """Whether the result of these parameters is there."""
+        return self._read().get("complete", False) and self.path(".csv").exists()
+
+    def begin(self, *, afresh: bool) -> int:
+        """Start a table; until `finish` it counts as interrupted.
+
+        Returns how many rows a run with the same parameters has left behind.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not afresh and self._read() and self.path(".csv").exists():
+            with self.path(".csv").open(newline="", encoding="utf-8") as file:
+                for row in csv.DictReader(file):
+                    self._left.append({name: _decoded(cell) for name, cell in row.items()})
+        self._write_json({"complete": False})
+        return len(self._left)
+
+    def take(self, key: dict[str, str]) -> dict[str, Any] | None:
+        """Return the row with this key that an interrupted run has left, and forget it."""
+        for row in self._left:
+            if all(str(row.get(name)) == value for name, value in key.items()):
+                self._left.remove(row)
+                return row
+        return None
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Add a row and write the table, so that it is whole whenever the run stops."""
+        self._rows.append(row)
+        self._write_csv(self._rows + self._left)
+
+    def _write_csv(self, rows: list[dict[str, Any]]) -> None:
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        temporary = self.path(".csv.part")
+        with temporary.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(rows)
+        temporary.replace(self.path(".csv"))
+
+    def picture(self, figure: Any, suffix: str) -> None:
+        name = f"{self.experiment.name}{suffix}.png"
+        figure.savefig(self.folder / name, dpi=150)
+        self.pictures.append(name)
+        from matplotlib import pyplot as plt
+
+        plt.close(figure)
+
+    def finish(self, findings: Sequence[Finding], seconds: float) -> None:
+        """Write the page and mark the result as complete."""
+        content = {
+            "complete": True,
+            "title": self.experiment.title,
+            "source": self.experiment.source,
+            "findings": [asdict(finding) for finding in findings],
+            "seconds": round(seconds, 2),
+            "machine": facts(ROOT),
+        }
+        self._write_csv(self._rows)
+        self.path(".md").write_text(self._page(findings), encoding="utf-8")
+        self._write_json(content)
+        write_index(self.folder)
+
+    def _write_json(self, content: dict[str, Any]) -> None:
+        text = json.dumps(self.identity | content, indent=1, ensure_ascii=False)
+        self.path(".json").write_text(text + "\n", encoding="utf-8")
+
+    def _page(self, findings: Sequence[Finding]) -> str:
+        e = self.experiment
+        settings = ", ".join(f"{name}={value}" for name, value in self.identity["parameters"].items())
+        lines = [f"# {e.title}", "", f"{e.source}. Claim: {e.claim}.", ""]
+        lines += [f"![{e.title}]({name})" for name in self.pictures] + [""] * bool(self.pictures)
+        lines += _table(["the claim", "found", "reproduced"], [_finding_cells(f) for f in findings])
+        if self._rows:
+            columns = list(dict.fromkeys(name for row in self._rows for name in row))
+            shown = [[_cell(row.get(name)) for name in columns] for row in self._rows[:_MOST_ROWS]]
+            lines += ["", *_table(columns, shown)]
+            if len(self._rows) > _MOST_ROWS:
+                lines += ["", f"… and {len(self._rows) - _MOST_ROWS} rows more in `{e.name}.csv`."]
+        lines += ["", f"Made by `python -m bench.paper {e.name}`, seed {self.identity['seed']}, {settings}."]
+        return "\n".join(lines) + "\n"
+
+
+def _finding_cells(finding: Finding) -> list[str]:
+    answer = {True: "yes", False: "**no**", None: "cannot be said"}[finding.reproduced]
+    return [finding.claim, finding.found, answer]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in [head, *rows]]
+    lines = ["| " + " | ".join(row) + " |" for row in escaped]
+    return [lines[0], "|" + " --- |" * len(head), *lines[1:]]
+
+
+def write_index(folder: Path) -> None:
+    """Write the list of all results in the folder."""
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.get("complete"):
+            verdicts = [finding["reproduced"] for finding in content["findings"]]
+            known = [verdict for verdict in verdicts if verdict is not None]
+            page = f"[{path.stem}]({path.stem}.md)"
+            rows.append([page, content["source"], content["title"], f"{sum(known)} of {len(verdicts)}"])
+    table = _table(["experiment", "source", "title", "claims reproduced"], rows)
+    text = "\n".join(["# The papers' experiments", "", "Made by `python -m bench.paper`.", "", *table])
+    (folder / "index.md").write_text(text + "\n", encoding="utf-8")
