@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
 #include <atomic>
@@ -25,6 +26,8 @@ template <class S>
 using Potrf = void (*)(char*, int*, S*, int*, int*);
 template <class S>
 using Geqrf = void (*)(int*, int*, S*, int*, S*, S*, int*, int*);
+template <class S>
+using Syevd = void (*)(char*, char*, int*, S*, int*, S*, S*, int*, int*, int*, int*);
 
 template <class S>
 struct Routines {
@@ -33,6 +36,7 @@ struct Routines {
   Trsm<S> trsm;
   Potrf<S> potrf;
   Geqrf<S> geqrf;
+  Syevd<S> syevd;
 };
 
 template <class S>
@@ -41,9 +45,9 @@ std::atomic<bool> use_library{false};
 
 template <class S>
 Routines<S> from(const Table& table) {
-  return {reinterpret_cast<Gemm<S>>(table.gemm), reinterpret_cast<Syrk<S>>(table.syrk),
-          reinterpret_cast<Trsm<S>>(table.trsm), reinterpret_cast<Potrf<S>>(table.potrf),
-          reinterpret_cast<Geqrf<S>>(table.geqrf)};
+  return {reinterpret_cast<Gemm<S>>(table.gemm),   reinterpret_cast<Syrk<S>>(table.syrk),
+          reinterpret_cast<Trsm<S>>(table.trsm),   reinterpret_cast<Potrf<S>>(table.potrf),
+          reinterpret_cast<Geqrf<S>>(table.geqrf), reinterpret_cast<Syevd<S>>(table.syevd)};
 }
 
 int narrow(Index n) {
@@ -75,7 +79,7 @@ ThreadControl control;
 
 void bind(const Table& doubles, const Table& floats) {
   for (const Table* t : {&doubles, &floats})
-    require(t->gemm && t->syrk && t->trsm && t->potrf && t->geqrf,
+    require(t->gemm && t->syrk && t->trsm && t->potrf && t->geqrf && t->syevd,
             "a BLAS routine is missing from the table");
   routines<double> = from<double>(doubles);
   routines<float> = from<float>(floats);
@@ -221,13 +225,37 @@ void geqrf(Index m, Index n, S* a, Index lda, S* tau) {
   Eigen::Map<Vector<S>>(tau, std::min(m, n)) = qr.hCoeffs();
 }
 
+template <class S>
+void syevd(Index n, S* a, Index lda, S* w) {
+  if (n == 0) return;
+  MutableMap<S> A(a, n, n, Eigen::OuterStride<>(lda));
+  if (use_library) {
+    char job = 'V', uplo = 'L';
+    int in = narrow(n), ia = narrow(lda), size = -1, integers = -1, wanted_integers = 0, info = 0;
+    S wanted = 0;
+    routines<S>.syevd(&job, &uplo, &in, a, &ia, w, &wanted, &size, &wanted_integers, &integers, &info);
+    size = static_cast<int>(wanted);
+    integers = wanted_integers;
+    std::vector<S> work(static_cast<std::size_t>(std::max(size, 1)));
+    std::vector<int> integer_work(static_cast<std::size_t>(std::max(integers, 1)));
+    const Matrix<S> before = A;  // divide and conquer fails once in a blue moon, and leaves A spoilt
+    routines<S>.syevd(&job, &uplo, &in, a, &ia, w, work.data(), &size, integer_work.data(), &integers, &info);
+    if (info == 0) return;
+    A = before;
+  }
+  const Eigen::SelfAdjointEigenSolver<Matrix<S>> eigen(A);
+  A = eigen.eigenvectors();
+  Eigen::Map<Vector<S>>(w, n) = eigen.eigenvalues();
+}
+
 #define GRLS_INSTANTIATE(S)                                                                              \
   template void gemm<S>(Op, Op, Index, Index, Index, S, const S*, Index, const S*, Index, S, S*, Index); \
   template void syrk_lower<S>(Index, Index, S, const S*, Index, S, S*, Index);                           \
   template void trsm_right_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                \
   template void trsm_left_lower<S>(Op, Index, Index, const S*, Index, S*, Index);                        \
   template bool potrf_lower<S>(Index, S*, Index);                                                        \
-  template void geqrf<S>(Index, Index, S*, Index, S*);
+  template void geqrf<S>(Index, Index, S*, Index, S*);                                                   \
+  template void syevd<S>(Index, S*, Index, S*);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

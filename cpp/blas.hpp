@@ -37,6 +37,10 @@ bool potrf_lower(Index n, S* a, Index lda);
 template <class S>
 void geqrf(Index m, Index n, S* a, Index lda, S* tau);
 
+// A (n, n), its lower triangle read = orthonormal eigenvectors, of the eigenvalues w (n), ascending.
+template <class S>
+void syevd(Index n, S* a, Index lda, S* w);
+
 // The addresses of one precision's routines, with the Fortran calling convention and 32-bit integers.
 struct Table {
   void* gemm = nullptr;
@@ -44,6 +48,7 @@ struct Table {
   void* trsm = nullptr;
   void* potrf = nullptr;
   void* geqrf = nullptr;
+  void* syevd = nullptr;
 };
 
 void bind(const Table& doubles, const Table& floats);

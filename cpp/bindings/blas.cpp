@@ -42,6 +42,7 @@ blas::Table table(const py::dict& capsules, char scalar) {
   t.trsm = routine(capsules, prefix + "trsm", "ccccIIxxIxI", scalar);
   t.potrf = routine(capsules, prefix + "potrf", "cIxII", scalar);
   t.geqrf = routine(capsules, prefix + "geqrf", "IIxIxxII", scalar);
+  t.syevd = routine(capsules, prefix + "syevd", "ccIxIxxIIII", scalar);
   return t;
 }
 

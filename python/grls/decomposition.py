@@ -451,7 +451,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.full(len(values), True)
         if not np.any(values > 0):
             raise ValueError(
-                f"all samples are the same to the kernel {self.kernel_!r}: there is no component"
+                f"no component has a positive variance: the kernel {self.kernel_!r} tells no samples apart"
             )
         return kept
 

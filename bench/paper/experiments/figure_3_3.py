@@ -2,7 +2,7 @@
 
 import grls
 import numpy as np
-from grls.kernels import Gaussian, Linear
+from grls.kernels import Gaussian, Linear, Log
 from grls.plotting import DecisionBoundaryDisplay
 from grls.plotting._style import scatter_classes
 from matplotlib import pyplot as plt
@@ -19,16 +19,10 @@ def machine(kernel):
     return grls.GRLSClassifier(kernel)
 
 
-def log_kernel(X, Z):
-    """−log(‖x − z‖^0.5 + 1), conditionally positive definite: the constant feature makes it legal."""
-    squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2 * X @ Z.T
-    return -np.log1p(np.maximum(squares, 0) ** 0.25)
-
-
 KERNELS = {
     "linear": (Linear(), r"$x^T y$"),
     "Gaussian": (Gaussian(sigma=0.1), r"$\exp(-\|x - y\|^2 / (2 \cdot 0.1^2))$"),
-    "log": (log_kernel, r"$-\log(\|x - y\|^{0.5} + 1)$"),
+    "log": (Log(p=0.5), r"$-\log(\|x - y\|^{0.5} + 1)$"),
 }
 
 
