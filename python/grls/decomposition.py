@@ -64,7 +64,7 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     values, vectors = linalg.eigh(lower, lower=True, overwrite_a=True, check_finite=False, driver="evd")
     return _Spectrum(
         values[::-1][:k].copy(),
-        np.ascontiguousarray(vectors[:, ::-1][:, :k]),
+        np.asfortranarray(vectors[:, : -k - 1 : -1]),  # column by column, as LAPACK and the core hold them
         centred["means"],
         centred["trace"],
         values[0],
@@ -94,7 +94,7 @@ def _top_spectrum(
         )
     return _Spectrum(
         top["values"],
-        np.ascontiguousarray(top["vectors"]),
+        top["vectors"],
         top["means"],
         top["trace"],
         top["smallest"],
@@ -122,8 +122,7 @@ def _signs(vectors: FloatArray) -> FloatArray:
     """Return the signs that make the largest entry of each column positive."""
     if vectors.size == 0:
         return np.ones(vectors.shape[1])
-    largest = np.abs(vectors).argmax(axis=0)
-    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return np.where(vectors.max(axis=0) < -vectors.min(axis=0), -1.0, 1.0)
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -397,13 +396,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self._warn_if_indefinite(found)
         values = found.cleaned()
         kept = self._kept(values)
-        vectors = found.vectors * _signs(found.vectors)
+        vectors = found.vectors if kept.all() else found.vectors[:, kept]
+        vectors *= _signs(vectors)
         self.X_fit_ = X
         self.n_iter_ = found.products
-        self.eigenvalues_, self.eigenvectors_ = values[kept], np.ascontiguousarray(vectors[:, kept])
+        self.eigenvalues_, self.eigenvectors_ = values[kept], vectors
         self.explained_variance_ratio_ = self.eigenvalues_ / found.trace if found.trace else self.eigenvalues_
-        dual = self.eigenvectors_ * _inverse_roots(self.eigenvalues_)  # eq. (3.10)
-        self.dual_coef_ = dual - dual.mean(axis=0)
+        self.dual_coef_ = self.eigenvectors_ * _inverse_roots(self.eigenvalues_)  # eq. (3.10)
+        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.feature_coef_ = -(found.means @ self.dual_coef_)[None, :]
 
     def _fit_nystrom(self, X: Any, centers: Any, n_components: int) -> None:
