@@ -54,7 +54,7 @@ def _mean(rows: list[Row], field: str) -> float | None:
 def _with_error(values: list[float]) -> str:
     text = f"{np.mean(values):.3g}"
     if len(values) > 1:
-        text += f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.1g}"
+        text += f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"
     return text
 
 
