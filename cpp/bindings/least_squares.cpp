@@ -135,12 +135,12 @@ py::dict gradient_of(const Formula& formula, const py::object& data, const Matri
   require(criterion == "reml" || criterion == "loo", "a gradient is that of 'reml' or 'loo', got '",
           criterion, "'");
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
-  argument.problem->shift = shift;
+  argument.problem.shift = shift;
   const Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
     return criterion_gradient(
-        context, *argument.problem,
+        context, argument.problem,
         criterion == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out, groups);
   }();
   py::dict out;
