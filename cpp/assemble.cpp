@@ -38,7 +38,8 @@ void fill_gram(const Context& context, const GivenGram& gram, const IndexList& o
                BlockTriangle<S>& A) {
   const Vector<S> roots = s.template cast<S>();
   const auto place = [&](Index i) { return order.empty() ? i : order[static_cast<std::size_t>(i)]; };
-  for_tiles(context, A, 0, gram.m, 2.0, [&](const auto& t, int) {
+  const Index count = order.empty() ? gram.m : static_cast<Index>(order.size());
+  for_tiles(context, A, 0, count, 2.0, [&](const auto& t, int) {
     for (Index q = 0; q < t.columns; ++q) {
       const double* const from = gram.data + place(t.column + q) * gram.m;
       S* const to = A.at(t) + q * A.ld(t.j);

@@ -16,6 +16,7 @@ struct GivenGram {
   Index m;
 };
 
+// Where kernel values come from: a formula to evaluate, or the matrix itself.
 struct KernelOfRows {
   const Formula& formula;
   const Rows& rows;
@@ -25,6 +26,7 @@ using GramSource = std::variant<KernelOfRows, GivenGram>;
 Index samples_of(const GramSource& source);
 
 // Rows and columns 0 … m-1 of A = s_i s_j k(x_i, x_j); s = square roots of the sample weights, or empty.
+// order: which sample stands at each place; empty: as they come. It may leave samples out.
 template <class S>
 void fill_gram(const Context& context, const KernelTiles<S>& kernel, const Vector<double>& s,
                BlockTriangle<S>& A);

@@ -20,9 +20,13 @@
 // order.
 #if defined(__GNUC__)
 #define GRLS_SIMD_SUM(sum) _Pragma(GRLS_STRING(omp simd reduction(+ : sum)))
+#define GRLS_SIMD_MAX(most) _Pragma(GRLS_STRING(omp simd reduction(max : most)))
+#define GRLS_SIMD_MAX2(most, wide) _Pragma(GRLS_STRING(omp simd reduction(max : most, wide)))
 #define GRLS_STRING(text) #text
 #else
 #define GRLS_SIMD_SUM(sum)
+#define GRLS_SIMD_MAX(most)
+#define GRLS_SIMD_MAX2(most, wide)
 #endif
 
 namespace grls::vmath {
@@ -294,5 +298,80 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
   }
   return sum;
 }
+#define GRLS_DEFINE(S)                                                                                    \
+  GRLS_CLONES void turn(const S* tile, Index ld, Index rows, Index columns, S* const* to, Index offset) { \
+    for (Index k = 0; k < rows; ++k) {                                                                    \
+      S* const out = to[k] + offset;                                                                      \
+      for (Index j = 0; j < columns; ++j) out[j] = tile[j * ld + k];                                      \
+    }                                                                                                     \
+  }                                                                                                       \
+  GRLS_CLONES void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset,      \
+                            Index n) {                                                                    \
+    Index k = 0;                                                                                          \
+    for (; k + 4 <= rows; k += 4) {                                                                       \
+      const S *const x0 = x[k] + offset, *const x1 = x[k + 1] + offset, *const x2 = x[k + 2] + offset,    \
+                     *const x3 = x[k + 3] + offset;                                                       \
+      const double a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];                                \
+      for (Index j = 0; j < n; ++j)                                                                       \
+        y[j] += (a0 * static_cast<double>(x0[j]) + a1 * static_cast<double>(x1[j])) +                     \
+                (a2 * static_cast<double>(x2[j]) + a3 * static_cast<double>(x3[j]));                      \
+    }                                                                                                     \
+    for (; k < rows; ++k)                                                                                 \
+      for (Index j = 0; j < n; ++j) y[j] += a[k] * static_cast<double>(x[k][offset + j]);                 \
+  }                                                                                                       \
+  GRLS_CLONES void smo_move_pair(S* r, const S* x, S a, const S* y, S b, const S* up, Index n, S* best) { \
+    for (Index first = 0; first < n; first += kBlock) {                                                   \
+      S most = -std::numeric_limits<S>::infinity();                                                       \
+      GRLS_SIMD_MAX(most)                                                                                 \
+      for (Index i = first; i < first + kBlock; ++i) {                                                    \
+        const S moved = r[i] - a * x[i] - b * y[i];                                                       \
+        r[i] = moved;                                                                                     \
+        const S seen = up[i] > 0 ? moved : -std::numeric_limits<S>::infinity();                           \
+        most = seen > most ? seen : most;                                                                 \
+      }                                                                                                   \
+      best[first / kBlock] = most;                                                                        \
+    }                                                                                                     \
+  }                                                                                                       \
+  GRLS_CLONES S smo_pair_gain(const S* r, const S* down, const S* k_i, const S* diagonal, S r_i, S k_ii,  \
+                              Index n, S* best) {                                                         \
+    S widest = 0;                                                                                         \
+    for (Index first = 0; first < n; first += kBlock) {                                                   \
+      S most = 0, wide = 0;                                                                               \
+      GRLS_SIMD_MAX2(most, wide)                                                                          \
+      for (Index i = first; i < first + kBlock; ++i) {                                                    \
+        const S apart = (r_i - r[i]) * down[i];                                                           \
+        const S open = apart > 0 ? apart : S(0);                                                          \
+        const S curvature = k_ii + diagonal[i] - 2 * k_i[i];                                              \
+        const S gain = open * open / (curvature > kCurvature<S> ? curvature : kCurvature<S>);             \
+        most = gain > most ? gain : most;                                                                 \
+        wide = open > wide ? open : wide;                                                                 \
+      }                                                                                                   \
+      best[first / kBlock] = most;                                                                        \
+      widest = wide > widest ? wide : widest;                                                             \
+    }                                                                                                     \
+    return widest;                                                                                        \
+  }                                                                                                       \
+  GRLS_CLONES S smo_move_single(S* r, const S* x, S a, const S* up, const S* down, const S* diagonal,     \
+                                Index n, S* best) {                                                       \
+    S widest = 0;                                                                                         \
+    for (Index first = 0; first < n; first += kBlock) {                                                   \
+      S most = 0, wide = 0;                                                                               \
+      GRLS_SIMD_MAX2(most, wide)                                                                          \
+      for (Index i = first; i < first + kBlock; ++i) {                                                    \
+        const S moved = r[i] - a * x[i];                                                                  \
+        r[i] = moved;                                                                                     \
+        const S open = (moved > 0 ? moved : -moved) * (moved > 0 ? up[i] : down[i]);                      \
+        const S gain = open * open / (diagonal[i] > kCurvature<S> ? diagonal[i] : kCurvature<S>);         \
+        most = gain > most ? gain : most;                                                                 \
+        wide = open > wide ? open : wide;                                                                 \
+      }                                                                                                   \
+      best[first / kBlock] = most;                                                                        \
+      widest = wide > widest ? wide : widest;                                                             \
+    }                                                                                                     \
+    return widest;                                                                                        \
+  }
+GRLS_DEFINE(double)
+GRLS_DEFINE(float)
+#undef GRLS_DEFINE
 
 }  // namespace grls::vmath

@@ -35,7 +35,22 @@ namespace grls::vmath {
   void squared_distances_to(const S* x, const S* points, Index n, Index d, S* out, Index stride);             \
   /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \
    */                                                                                                         \
-  bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);
+  bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);                                           \
+  /* to[k][offset + j] = tile[j * ld + k], k < rows <= kTurned: a tile written as rows */                     \
+  void turn(const S* tile, Index ld, Index rows, Index columns, S* const* to, Index offset);                  \
+  /* y = y + Σ_k a_k x_k[offset ...], the sums in double precision */                                         \
+  void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset, Index n);            \
+  /* Sequential minimal optimisation over n coefficients, n a multiple of kBlock. `up` and `down` are 1       \
+     where a coefficient may grow or shrink, else 0; each writes one number per block of kBlock. r = r - a x  \
+     - b y; best = the largest r that may grow */                                                             \
+  void smo_move_pair(S* r, const S* x, S a, const S* y, S b, const S* up, Index n, S* best);                  \
+  /* best = the largest gain of a pair step with (r_i, k_ii), row k_i; returns the largest r_i - r that may   \
+     shrink */                                                                                                \
+  S smo_pair_gain(const S* r, const S* down, const S* k_i, const S* diagonal, S r_i, S k_ii, Index n,         \
+                  S* best);                                                                                   \
+  /* r = r - a x; best = the largest gain of a step of one coefficient; returns the largest |r| of those      \
+     that may move */                                                                                         \
+  S smo_move_single(S* r, const S* x, S a, const S* up, const S* down, const S* diagonal, Index n, S* best);
 GRLS_DECLARE(double)
 GRLS_DECLARE(float)
 #undef GRLS_DECLARE
@@ -49,6 +64,13 @@ void responsibilities(const double* a, const double* B, Index size, const std::i
                       const double* x, Index n, double* p, double* sums);
 void multiply_power(double* x, const double* y, Index n, double a);  // x = x y^a, y >= 0, a > 0
 double weighted_log_sum(const double* x, const double* w, Index n);  // Σ w log(x) over all x > 0
+
+constexpr Index kTurned = 16;  // a cache line of float
+constexpr Index kBlock = 64;
+
+// The least curvature a step is taken with: where the kernel has none, the step goes to the bound.
+template <class S>
+constexpr S kCurvature = sizeof(S) == 8 ? S(1e-12) : S(1e-6);
 
 // A squared distance below this share of |a|² + |b|² is computed again from the differences.
 template <class S>

@@ -75,6 +75,34 @@ def test_the_table_and_the_picture_are_written(output):
         assert (output / "peers.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_support_vector_machines_are_compared_at_the_same_objective(tmp_path):
+    command = [sys.executable, "-m", "bench.svm", "--quick", "--output", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (tmp_path / "svm.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert {"grls", "grls, 20 features", "scikit-learn"} <= rows.keys()
+    for row in rows.values():
+        assert float(row["primal"]) >= float(row["dual"])
+    assert abs(float(rows["grls"]["dual"]) / float(rows["scikit-learn"]["dual"]) - 1) < 1e-4
+    assert "÷ grls" in (tmp_path / "svm.md").read_text(encoding="utf-8")
+
+
+def test_a_machine_that_stops_too_early_stops_the_run(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from sklearn.svm import SVC
+
+    from bench.svm import machines, run
+
+    def careless(problem):
+        return SVC(C=problem.C, gamma=problem.gamma, tol=1.0).fit(problem.X, problem.y)
+
+    both = (machines.Machine(machines.OURS, careless), machines.Machine("scikit-learn", machines.fit_sklearn))
+    monkeypatch.setattr(machines, "MACHINES", both)
+    assert run.main(["--quick"]) == 1
+    assert "Nothing was written" in capsys.readouterr().out
+
+
 def test_a_peer_that_is_not_installed_is_left_out_with_a_reason(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setitem(sys.modules, "pylibkriging", None)

@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, KernelPCA, _core
+from grls import GRLSClassifier, GRLSRegressor, KernelPCA, SVMGBClassifier, _core
 from grls.datasets import MutualInformationWords
 from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
@@ -45,6 +45,9 @@ y = Y[:, 0]
         KernelPCA(),
         KernelPCA(n_components=1, eigen_solver="iterative", random_state=0),
         KernelPCA(1, Laplace(2.0) + Linear(), n_centers=5, fit_inverse_transform=True, random_state=0),
+        SVMGBClassifier(),
+        SVMGBClassifier(Gaussian(1.0), solver="native", tol=1e-10),
+        SVMGBClassifier(Laplace(1.0), features=PolynomialTrend(0), feature_variance=1.0),
         PolynomialTrend(),
         PolynomialTrend(degree=0),
         PolynomialTrend(degree=2),
@@ -113,6 +116,7 @@ def fitted():
         (GRLSRegressor(Gaussian().on(["b", "c"]), features=Columns("a")).fit(frame, y), frame),
         (GRLSClassifier(features=StandardScaler()).fit(points, labels), points),
         (GRLSRegressor("precomputed", features=None).fit(X @ X.T + np.eye(60), y), X @ X.T),
+        (SVMGBClassifier(Gaussian(), features="linear", probability=True).fit(points, labels), points),
     ]
 
 
@@ -205,7 +209,7 @@ def test_everything_public_is_there_and_documented():
         for name in module.__all__:
             thing = getattr(module, name)
             assert name == "__version__" or inspect.getdoc(thing), f"{module.__name__}.{name}"
-    for estimator in (GRLSRegressor, GRLSClassifier, KernelPCA):
+    for estimator in (GRLSRegressor, GRLSClassifier, KernelPCA, SVMGBClassifier):
         doc = inspect.getdoc(estimator)
         assert "{parameters}" not in doc
         for parameter in inspect.signature(estimator).parameters:
@@ -235,7 +239,9 @@ def test_examples_in_the_documentation_are_true(name):
 
 
 def test_the_modules_with_examples_are_all_looked_at():
-    assert {"grls.kernels", "grls.features._plsa", "grls.least_squares", "grls.core"} <= set(MODULES)
+    assert {"grls.kernels", "grls.features._plsa", "grls.least_squares", "grls.svm", "grls.core"} <= set(
+        MODULES
+    )
 
 
 def stub():

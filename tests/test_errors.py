@@ -523,7 +523,7 @@ from grls.kernels import Gaussian
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12000, 20))
 grls.set_num_threads(2)
-model = grls.GRLSRegressor(Gaussian(3.0), regularization=1e-3, precision="double")
+model, y = MODEL, TARGETS
 sent = []
 
 def interrupt():
@@ -539,19 +539,32 @@ thread = threading.Thread(target=interrupt)
 print("fitting", flush=True)
 thread.start()
 try:
-    model.fit(X, X[:, 0])
+    model.fit(X, y)
     print("fitted", flush=True)
 except KeyboardInterrupt:
     print(f"interrupted after {time.monotonic() - sent[0]:.3f} s", flush=True)
 thread.join()
 print("unfitted" if not hasattr(model, "dual_coef_") else "half fitted", flush=True)
-small = model.fit(X[:200], X[:200, 0])
-print("score", small.score(X[:200], X[:200, 0]), flush=True)
+small = model.fit(X[:200], y[:200])
+print("score", small.score(X[:200], y[:200]), flush=True)
 """
 
 
-def test_ctrl_c_stops_a_long_fit_and_leaves_everything_usable():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+SVM = 'grls.SVMGBClassifier(Gaussian(3.0), C=1e4, tol=1e-12, solver="native")'
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        ('grls.GRLSRegressor(Gaussian(3.0), regularization=1e-3, precision="double")', "X[:, 0]"),
+        (SVM, "rng.integers(0, 2, 12000)"),
+        (SVM, "rng.integers(0, 4, 12000)"),  # the pairs of classes are solved side by side
+    ],
+    ids=["least squares", "one support vector machine", "several"],
+)
+def test_ctrl_c_stops_a_long_fit_and_leaves_everything_usable(model, targets):
+    script = INTERRUPTED.replace("MODEL", model).replace("TARGETS", targets)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
     events = done.stdout.splitlines()

@@ -67,6 +67,20 @@ def test_ten_thousand_fits_leave_no_memory_behind():
     assert int(done.stdout) < 2**21  # 210 bytes a fit
 
 
+def support_vector_machines():
+    points, labels = X[:40], Y[:40] > 0
+    models = [grls.SVMGBClassifier(Gaussian(0.5), features="linear", solver=s) for s in ("native", "ipm")]
+    return growth(lambda: [model.fit(points, labels) for model in models], 2000)
+
+
+def test_support_vector_machines_leave_no_memory_behind():
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import test_resources; "
+    script += "print(test_resources.support_vector_machines())"
+    command = [sys.executable, "-c", script, str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2**20  # 260 bytes a fit
+
+
 def test_predictions_and_kernel_matrices_leave_no_memory_behind():
     model = regressor(Gaussian(0.5) + Laplace(1.0).on([0])).fit(X, Y)
     assert growth(lambda: (model.predict(X[:50]), model.kernel_(X[:50])), 2000) < 2**21

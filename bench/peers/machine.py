@@ -11,7 +11,15 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-PACKAGES = ("grls", "numpy", "scipy", "scikit-learn", "pylibkriging", "threadpoolctl")
+PACKAGES = (
+    "grls",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "pylibkriging",
+    "threadpoolctl",
+)
 
 
 def _processor() -> str:

@@ -108,7 +108,7 @@ def show_growth(growth: Growth) -> None:
             print(f"    {name:26s} {exponent:.2f}")
 
 
-def _table(head: list[str], lines: list[list[str]]) -> list[str]:
+def table(head: list[str], lines: list[list[str]]) -> list[str]:
     rule = ["---"] * len(head)
     return ["| " + " | ".join(cells) + " |" for cells in (head, rule, *lines)] + [""]
 
@@ -144,7 +144,7 @@ def _fit_table(rows: list[Row], growth: dict[str, float]) -> list[str]:
             f"{entries[-1].error:.4f}",
         ]
         lines.append(cells)
-    return _table([*head, "exponent of m", "answers differ by", "test error"], lines)
+    return table([*head, "exponent of m", "answers differ by", "test error"], lines)
 
 
 def _other_table(stage: str, rows: list[Row], unit: str) -> list[str]:
@@ -161,7 +161,7 @@ def _other_table(stage: str, rows: list[Row], unit: str) -> list[str]:
             cost = "" if row is None else _cost(row).split(" (")[0]
             cells += [cost, "" if row is None else ratio(row.to_limit)]
         lines.append(cells)
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def markdown(rows: list[Row], growth: Growth, machine: dict[str, Any], threads: int) -> str:

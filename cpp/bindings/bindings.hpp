@@ -52,5 +52,6 @@ void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
 void register_plsa(py::module_& m);
 void register_spectrum(py::module_& m);
+void register_svm(py::module_& m);
 
 }  // namespace grls::bindings

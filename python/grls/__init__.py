@@ -15,6 +15,7 @@ What to use when:
 `GRLSRegressor`      regression with a trend, a physical law, or a simpler model's answer as features
 `GRLSClassifier`     classification with such features, one versus all
 `KernelPCA`          principal components in a kernel's feature space
+`SVMGBClassifier`    support vector classification with such features, one versus one
 `grls.kernels`       kernels and their algebra
 `grls.features`      features that come up often
 `grls.core`          the papers' equations on plain arrays
@@ -26,8 +27,14 @@ from . import _blas
 from ._core import __version__
 from ._threads import get_num_threads, set_num_threads
 from .decomposition import KernelPCA
-from .exceptions import DependentFeaturesWarning, IndefiniteKernelWarning, NotPositiveDefiniteError
+from .exceptions import (
+    DependentFeaturesWarning,
+    IndefiniteKernelWarning,
+    NotPositiveDefiniteError,
+    SolverError,
+)
 from .least_squares import GRLSClassifier, GRLSRegressor
+from .svm import SVMGBClassifier
 
 _blas.bind()
 
@@ -38,6 +45,8 @@ __all__ = [
     "IndefiniteKernelWarning",
     "KernelPCA",
     "NotPositiveDefiniteError",
+    "SVMGBClassifier",
+    "SolverError",
     "__version__",
     "get_num_threads",
     "set_num_threads",

@@ -141,7 +141,7 @@ class KernelMachine(KernelEstimator):
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
         known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
-        learnt = np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+        learnt = self._kernel_part(checked)
         finite = np.isfinite(known + learnt).all(axis=1)
         if not finite.all():
             raise ValueError(
@@ -149,6 +149,10 @@ class KernelMachine(KernelEstimator):
                 f"{self.kernel_!r} or the features, or the arrays of this model were changed after the fit"
             )
         return known, learnt
+
+    def _kernel_part(self, checked: Any) -> FloatArray:
+        """Return Σ_i c_i k(x_i, ·) at checked points, of shape (n, k)."""
+        return np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
 
     def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return what the features say and what the kernel has learnt on top of it.

@@ -98,6 +98,24 @@ def phi_prime(T: _Floats, pivots: str, tolerance: float) -> tuple[_Floats, list[
 def assemble(
     gram: _Floats, T: _Floats, basis: str, pivots: str, tolerance: float, threads: int = 0
 ) -> _Floats: ...
+def svm_fit(
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    labels: Sequence[int],
+    n_classes: int,
+    C: float,
+    weights: _Floats,
+    feature_variance: float,
+    dependence: float,
+    solver: str,
+    tolerance: float,
+    max_iterations: int,
+    cache_bytes: float,
+    start: _Floats | None = None,
+    threads: int = 0,
+) -> dict[str, Any]: ...
+def interior_point_bytes(m: int) -> float: ...
 def llt(matrix: _Floats, threads: int = 0) -> _Floats: ...
 def plsa(
     documents: Any,

@@ -1,4 +1,4 @@
-"""One least-squares problem on its way into the compiled core."""
+"""One problem on its way into the compiled core."""
 
 from __future__ import annotations
 
@@ -135,5 +135,38 @@ class Problem:
             covariance,
             self.tolerance,
             feature_variance,
+            get_num_threads(),
+        )
+
+    def svm(
+        self,
+        labels: Any,
+        n_classes: int,
+        C: float,
+        *,
+        feature_variance: float,
+        solver: str,
+        tol: float,
+        max_iter: int,
+        cache_bytes: float,
+        start: FloatArray | None,
+    ) -> dict[str, Any]:
+        """Return the coefficients of all pairs of classes; the bounds are C times the weights."""
+        weights = np.ones(len(self.T)) if self.weights is None else self.weights
+        return _core.svm_fit(
+            self._formula,
+            self._data,
+            self.T,
+            labels,
+            n_classes,
+            C,
+            weights,
+            feature_variance,
+            self.tolerance,
+            solver,
+            tol,
+            max_iter,
+            cache_bytes,
+            start,
             get_num_threads(),
         )

@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from ._validation import FloatArray
 
 
-def _row_keys(X: Any) -> list[bytes]:
+def row_keys(X: Any) -> list[bytes]:
     """Return a key of each row; equal rows have equal keys, dense or sparse."""
     if sparse.issparse(X):
         X = X.tocsr(copy=True)
@@ -35,7 +35,7 @@ def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     Returns one position of each, in an order that depends on the rows alone and not on theirs, and for every
     row the place of its like among them.
     """
-    keys = [b"".join(parts) for parts in zip(*map(_row_keys, matrices), strict=True)]
+    keys = [b"".join(parts) for parts in zip(*map(row_keys, matrices), strict=True)]
     position = {key: i for i, key in enumerate(keys)}
     place = {key: p for p, key in enumerate(sorted(position))}
     return np.array([position[key] for key in place]), np.array([place[key] for key in keys])

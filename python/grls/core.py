@@ -11,9 +11,12 @@ Letters are the papers': T (m, l) features at the samples, Phi (m, m) kernel mat
 `llt`                    the Cholesky factor of a positive definite matrix
 `solve_exact`            the minimiser of eq. (2)
 `solve_published`        eqs. (26)-(27) as they are printed
+`svm_gb_qp`              the quadratic program of SVM-GB, by OSQP
+`bias_lp`                the linear program of its bias, by OSQP
 =======================  ================================================================================
 
-Equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined Features".
+Equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined Features", of
+the last two those of "Generalizing the Bias Term of Support Vector Machines".
 """
 
 from __future__ import annotations
@@ -22,25 +25,33 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
-from . import _core
+from . import _core, _osqp
 from ._threads import get_num_threads
 from ._validation import FloatArray, choice, real, require_symmetric
 
 __all__ = [
     "assemble",
     "assemble_orthonormal",
+    "bias_lp",
     "dependence_tolerance",
+    "independent_columns",
     "llt",
     "null_space",
     "phi_prime",
     "solve_exact",
     "solve_published",
+    "svm_gb_qp",
 ]
 
 
 def dependence_tolerance(n_samples: int, dtype: DTypeLike = np.float64) -> float:
     """Return the share of a feature below which what other features leave of it is rounding error."""
     return float(10 * np.sqrt(n_samples) * np.finfo(dtype).eps)
+
+
+def independent_columns(T: FloatArray, tolerance: float) -> list[int]:
+    """Return the columns of T that a rank-revealing QR keeps, in ascending order."""
+    return sorted(_core.null_space(T, tolerance)[1]) if T.shape[1] else []
 
 
 def _features(T: ArrayLike) -> tuple[FloatArray, float]:
@@ -257,3 +268,112 @@ def solve_published(
         Coefficients of the original features φ.
     """
     return _solve(Phi, T, y, regularization, "published", choice(pivots, "pivots", ("qr", "first")))
+
+
+def _signs(y: ArrayLike, m: int) -> FloatArray:
+    signs = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    if signs.shape != (m,) or not np.isin(signs, (-1, 1)).all():
+        raise ValueError(f"y must hold {m} labels -1 and 1")
+    return np.asarray(signs)
+
+
+def svm_gb_qp(
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    regularization: float,
+    formulation: str = "pivot",
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    r"""Solve the quadratic program (23)-(24) of SVM-GB by OSQP.
+
+    .. math:: \min_α \tfrac12 α_2^T Y_2 H Y_2 α_2 - 2γ 1^T α, \quad 0 ≤ α ≤ 1/m, \quad
+              E_1 Y_1 α_1 + E_2 Y_2 α_2 = 0
+
+    Parameters
+    ----------
+    Phi : array-like of shape (m, m)
+        Kernel matrix.
+    T : array-like of shape (m, l)
+        Features at the samples, linearly independent.
+    y : array-like of shape (m,)
+        Labels -1 and 1.
+    regularization : float
+        γ, greater than zero; C = 1/(2γm).
+    formulation : {"pivot", "virtual"}, default="pivot"
+        The program as printed, with H, E₁ = I and E₂ of the pivot samples; or with virtual samples (section
+        4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E.
+    tol : float, default=1e-6
+        OSQP's absolute and relative tolerance.
+    max_iter : int, default=100000
+        OSQP's iterations at most; `ConvergenceWarning` with the residuals where they do not suffice.
+
+    Returns
+    -------
+    alpha : ndarray of shape (m,)
+        α, in the order of the samples.
+    lambda_tilde : ndarray of shape (l,)
+        λ̃: the multipliers of the equalities over 2γ. In the virtual form they are β.
+    c : ndarray of shape (m,)
+        Coefficients of Φ in f = Σ c_i Φ(x_i, ·) + Σ β_p φ_p; eq. (22) at the samples that are no pivots.
+    beta : ndarray of shape (l,)
+        Coefficients of the original features φ.
+    """
+    gram = _square(Phi)
+    checked, tolerance = _features(T)
+    signs = _signs(y, len(gram))
+    gamma = real(regularization, "regularization", above=0)
+    choice(formulation, "formulation", ("pivot", "virtual"))
+    _require_independent(independent_columns(checked, tolerance), checked)
+    m = len(gram)
+    solution = _osqp.solve(
+        gram,
+        checked,
+        signs,
+        np.full(m, 1 / (2 * gamma * m)),
+        weights=np.ones(m),
+        formulation=formulation,
+        feature_variance=np.inf,
+        tol=real(tol, "tol", above=0),
+        max_iter=max_iter,
+    )
+    return 2 * gamma * signs * solution.c, solution.lambda_tilde, solution.c, solution.beta
+
+
+def bias_lp(
+    Phi: ArrayLike, T: ArrayLike, y: ArrayLike, c: ArrayLike, *, tol: float = 1e-6, max_iter: int = 100_000
+) -> FloatArray:
+    r"""Solve the linear program (25) for the features' coefficients by OSQP.
+
+    .. math:: \min_β \frac1m \sum_i ξ_i, \quad y_i \Big( \sum_p β_p φ_p(x_i) + \sum_j c_j Φ(x_j, x_i) \Big)
+              ≥ 1 - ξ_i, \quad ξ_i ≥ 0
+
+    Parameters
+    ----------
+    Phi : array-like of shape (m, m)
+        Kernel matrix.
+    T : array-like of shape (m, l)
+        Features at the samples; with φ' in their place the solution is the λ̃ that goes with them.
+    y : array-like of shape (m,)
+        Labels -1 and 1.
+    c : array-like of shape (m,)
+        Kernel coefficients, such as those of `svm_gb_qp`.
+    tol : float, default=1e-6
+        OSQP's absolute and relative tolerance.
+    max_iter : int, default=100000
+        OSQP's iterations at most.
+
+    Returns
+    -------
+    ndarray of shape (l,)
+        β. Where it is not unique, one of the solutions.
+    """
+    gram = _square(Phi)
+    checked, _ = _features(T)
+    signs = _signs(y, len(gram))
+    coefficients = check_array(c, dtype=np.float64, ensure_2d=False, input_name="c")
+    return _osqp.bias(
+        gram @ coefficients, checked, signs, np.ones(len(gram)), real(tol, "tol", above=0), max_iter
+    )

@@ -2,7 +2,12 @@
 
 from ._core import NotPositiveDefiniteError
 
-__all__ = ["DependentFeaturesWarning", "IndefiniteKernelWarning", "NotPositiveDefiniteError"]
+__all__ = [
+    "DependentFeaturesWarning",
+    "IndefiniteKernelWarning",
+    "NotPositiveDefiniteError",
+    "SolverError",
+]
 
 
 class DependentFeaturesWarning(UserWarning):
@@ -11,3 +16,7 @@ class DependentFeaturesWarning(UserWarning):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel matrix has negative eigenvalues; what belongs to them was left out."""
+
+
+class SolverError(RuntimeError):
+    """An outside solver gave no usable answer to a program that has one."""

@@ -1,0 +1,583 @@
+"""Support vector machines with a generalised bias: `SVMGBClassifier`."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core, _memory, _osqp, core, kernels
+from ._base import KernelMachine, Training, class_weighted, is_function
+from ._problem import Problem
+from ._rows import row_keys
+from ._threads import get_num_threads
+from ._validation import FloatArray, choice, integer, real, sample_weights
+from .exceptions import NotPositiveDefiniteError
+
+__all__ = ["SVMGBClassifier"]
+
+_NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
+_OSQP_ITERATIONS = 100_000
+
+
+class SVMGBClassifier(ClassifierMixin, KernelMachine):
+    r"""Support vector classification with features that are not penalised (SVM-GB).
+
+    .. math:: \min_f \frac{1}{2} c^T Φ c + C \sum_i \max(0, 1 - y_i f(x_i)), \quad
+              f(x) = \sum_i c_i k(x_i, x) + \sum_p β_p φ_p(x), \quad T^T c = 0
+
+    The generalised bias Σ β_p φ_p takes the place of the constant b of a support vector machine: what the
+    features can express is fitted freely, and only the rest is left to the kernel and to C. With
+    ``features="constant"`` this is scikit-learn's `SVC`. Several classes are learnt one versus one.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable, default="gaussian"
+        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name
+        (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
+        ``k(X, Z)`` that returns the matrix.
+    features : None, str, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
+        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+    C : float, default=1.0
+        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm).
+    feature_variance : float, default=inf
+        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
+        span (of each pair of classes), which is a kernel Φ + tTTᵀ without bias. Infinite: unpenalised. 0:
+        without effect.
+    solver : {"auto", "native", "ipm", "osqp"}, default="auto"
+        "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
+        method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
+        C, for thousands of samples; "osqp" hands the paper's quadratic program to OSQP, for hundreds. "auto"
+        takes "ipm" for small pairs and "native" for the others. Where "native" gets stuck, as it may with
+        a C or a tolerance out of all proportion, and up to 6000 samples, "ipm" finishes the work.
+    formulation : {"virtual", "pivot"}, default="virtual"
+        The direct form, which is that of the paper's virtual samples (section 4.2), or the program (23)-(24)
+        in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
+    bias : {"multiplier", "lp"}, default="multiplier"
+        Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
+        (25), solved by OSQP. Where they are not unique the first are those of least norm in orthonormal
+        coordinates (solvers "native" and "ipm").
+    tol : float, default=1e-4
+        Duality gap, relative to the objective, at which to stop.
+    max_iter : int, default=-1
+        Rounds or iterations at most; -1: no limit.
+    cache_size : float, default=1000
+        MiB of kernel rows to keep for each pair that is worked on; there are as many as threads at a time.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as everywhere in scikit-learn: C becomes C times the weight.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` gives a score per class or the function of each pair of classes.
+    break_ties : bool, default=False
+        Whether `predict` breaks ties of votes by the scores of "ovr"; otherwise the first class wins.
+    probability : bool, default=False
+        Whether `predict_proba` is there: the decision values calibrated by scikit-learn's
+        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits.
+    warm_start : bool, default=False
+        Whether a fit begins with the coefficients of the last one, found again by their rows: for a path of
+        C, or folds that share rows.
+    verbose : bool, default=False
+        Whether to print a line per pair of classes when the fit is done.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_SV, n_pairs)
+        Kernel coefficients c of the support vectors of any pair; zero where a vector is none of the pair. So
+        each kernel value of a prediction is evaluated once for all pairs.
+    feature_coef_ : ndarray of shape (l, n_pairs)
+        Feature coefficients β; zero where a feature was left out as dependent.
+    support_ : ndarray of shape (n_SV,)
+        Positions of the support vectors in X, ascending.
+    n_support_ : ndarray of shape (n_classes,)
+        How many of them each class has.
+    X_fit_ : {ndarray, CSR matrix} of shape (n_SV, d)
+        The support vectors; of a precomputed kernel, the matrix between them.
+    rkhs_norm_ : ndarray of shape (n_pairs,)
+        Norm √(cᵀΦc) of the kernel parts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    class_weight_ : ndarray of shape (n_classes,)
+        The weights of the classes.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        The classes of each pair, as positions in ``classes_``. The function of a pair is positive for the
+        first of the two; with two classes in all, for the second one. Both as in `SVC`.
+    objective_ : ndarray of shape (n_pairs,)
+        The objective reached.
+    duality_gap_ : ndarray of shape (n_pairs,)
+        The duality gap, relative to the objective.
+    n_iter_ : ndarray of shape (n_pairs,)
+        Rounds or iterations.
+    feature_names_free_ : list of str
+        Names of the features.
+    feature_support_ : ndarray of shape (l,)
+        Which features have a coefficient in any pair.
+    n_features_free_ : int
+        l, the number of features.
+    kernel_ : Kernel
+        The kernel with everything fixed that was left to the data.
+    features_ : transformer or None
+        The fitted features.
+    calibrated_ : CalibratedClassifierCV
+        The calibrated model, with ``probability=True``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names, when X was a DataFrame.
+
+    See Also
+    --------
+    sklearn.svm.SVC : The same with the constant as the only feature; ``gamma = 1 / (2 sigma**2)``.
+    GRLSClassifier : The same features with the squared loss.
+
+    Notes
+    -----
+    "native" keeps at most ``cache_size`` of kernel rows, and works in single precision where ``tol`` allows
+    it and samples confirm it; the stopping rule is the gap. `ConvergenceWarning` where it is not reached.
+
+    References
+    ----------
+    Wenye Li, Kwong-Sak Leung, Kin-Hong Lee: Generalizing the Bias Term of Support Vector Machines,
+    IJCAI 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from grls import SVMGBClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVMGBClassifier("gaussian", features="linear", C=10.0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.99
+    >>> model.decision_function(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        features: Any = "constant",
+        C: float = 1.0,
+        feature_variance: float = np.inf,
+        solver: str = "auto",
+        formulation: str = "virtual",
+        bias: str = "multiplier",
+        tol: float = 1e-4,
+        max_iter: int = -1,
+        cache_size: float = 1000,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        probability: bool = False,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.features = features
+        self.C = C
+        self.feature_variance = feature_variance
+        self.solver = solver
+        self.formulation = formulation
+        self.bias = bias
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.probability = probability
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMGBClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,)
+            Labels, of any type.
+        sample_weight : array-like of shape (m,), default=None
+            C becomes C times the weight: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        SVMGBClassifier
+            The fitted model.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            check_classification_targets(labels)
+            given = sample_weights(sample_weight, checked)
+            weights = class_weighted(self.class_weight, labels, given)
+            counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+            classes = np.unique(labels[counted])
+            if len(classes) < 2:
+                raise ValueError(
+                    "cannot fit a classifier to one class: all labels with positive weight are the same"
+                )
+            self._fit(checked, X, labels, classes, weights)
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
+            if self.probability:
+                uncalibrated = clone(self).set_params(probability=False, warm_start=False)
+                self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
+                self.calibrated_.fit(X, labels, sample_weight=given)
+            else:
+                self.__dict__.pop("calibrated_", None)
+        return self
+
+    def _check_parameters(self) -> None:
+        real(self.C, "C", above=0)
+        real(self.tol, "tol", above=0)
+        real(self.cache_size, "cache_size", above=0)
+        integer(self.max_iter, "max_iter", minimum=-1)
+        choice(self.solver, "solver", ("auto", "native", "ipm", "osqp"))
+        choice(self.formulation, "formulation", ("virtual", "pivot"))
+        choice(self.bias, "bias", ("multiplier", "lp"))
+        choice(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
+        if self.feature_variance != np.inf:
+            real(self.feature_variance, "feature_variance", minimum=0)
+            if self.formulation == "pivot" or self.bias == "lp":
+                raise ValueError(
+                    'a finite feature_variance leaves no bias: it needs formulation="virtual" and '
+                    'bias="multiplier"'
+                )
+        if self.formulation == "pivot" and self.solver not in ("auto", "osqp"):
+            raise ValueError('formulation="pivot" is solved by OSQP: it needs solver="osqp" or "auto"')
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError('break_ties=True needs decision_function_shape="ovr"')
+
+    def _fit(self, X: Any, raw: Any, y: Any, classes: Any, weights: FloatArray | None) -> None:
+        training = self._prepare(X, raw, y, weights)
+        labels = np.searchsorted(classes, training.y)
+        pairs = np.array(list(combinations(range(len(classes)), 2)))
+        limit = self.max_iter if self.max_iter >= 0 else _NO_LIMIT
+        osqp = self.solver == "osqp" or self.formulation == "pivot"
+        solver = _conditional_solver(training.kernel, self.solver, osqp)
+        self._require_memory(training, labels, osqp)
+        problem = Problem(training.kernel, training.X, training.T, training.weights)
+        if osqp:
+            solution = _by_osqp(self, training, problem, labels, pairs)
+        else:
+            try:
+                solution = problem.svm(
+                    labels,
+                    len(classes),
+                    float(self.C),
+                    feature_variance=float(self.feature_variance),
+                    solver=solver,
+                    tol=float(self.tol),
+                    max_iter=limit,
+                    cache_bytes=float(self.cache_size) * 2**20,
+                    start=self._start(training, labels, classes, len(pairs)),
+                )
+            except NotPositiveDefiniteError as error:
+                raise NotPositiveDefiniteError(
+                    f"the matrix of the kernel {training.kernel!r} is not positive definite: choose another "
+                    'kernel, or solver="native", which asks less of it'
+                ) from error
+            self._warn(solution, classes, pairs)
+        if self.bias == "lp":
+            _set_bias(self, training, problem, labels, pairs, solution)
+
+        dual_coef = np.asarray(solution["c"])
+        support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
+        self._store(training, sorted(set().union(*solution["kept"])))
+        pairwise = isinstance(training.kernel, kernels.Precomputed)
+        self.X_fit_ = training.X[np.ix_(support, support)] if pairwise else training.X[support]
+        self._gram_support = support
+        self.support_ = support if training.rows is None else training.rows[support]
+        self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
+        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.n_support_ = np.bincount(labels[support], minlength=len(classes))
+        self.classes_ = classes
+        self.pairs_ = pairs
+        self.objective_ = np.asarray(solution["objective"])
+        self.duality_gap_ = np.asarray(solution["relative_gap"])
+        self.n_iter_ = np.asarray(solution["iterations"], dtype=np.intp)
+        self._C_fit = float(self.C)
+        self._labels_fit = labels[support]
+        self._n_samples_fit = training.X.shape[0]
+        if self.verbose:
+            self._report()
+
+    def _require_memory(self, training: Training, labels: NDArray[np.intp], osqp: bool) -> None:
+        m = len(labels)
+        largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
+        whole = 8.0 * m**2 if is_function(training.kernel) or osqp else 0.0
+        pairs_at_once = min(get_num_threads(), 1 if len(np.unique(labels)) == 2 else m)
+        if osqp:
+            need = 16.0 * largest**2 * 3  # OSQP keeps the matrix sparse, with its indices, and its factor
+            way_out = 'use solver="native"'
+        elif self.solver == "ipm":
+            need = _core.interior_point_bytes(largest) * pairs_at_once
+            way_out = 'use solver="native", which keeps no matrix'
+        else:
+            need = min(float(self.cache_size) * 2**20, 4.0 * largest**2) * pairs_at_once
+            way_out = "use a smaller cache_size"
+        _memory.require(whole + need, f"a support vector machine of {m} samples", way_out)
+
+    def _start(
+        self, training: Training, labels: NDArray[np.intp], classes: Any, n_pairs: int
+    ) -> FloatArray | None:
+        """Return the last fit's coefficients at the samples that were in it, or None."""
+        if not self.warm_start or not hasattr(self, "dual_coef_"):
+            return None
+        if not np.array_equal(classes, self.classes_) or self.dual_coef_.shape[1] != n_pairs:
+            return None
+        start = np.zeros((len(labels), n_pairs))
+        scaled = self.dual_coef_ * (float(self.C) / self._C_fit)
+        if isinstance(training.kernel, kernels.Precomputed):
+            if training.rows is None and len(labels) == self._n_samples_fit:
+                start[self.support_] = scaled
+        elif _same_columns(training.X, self.X_fit_):
+            place = dict(zip(row_keys(self.X_fit_), range(len(scaled)), strict=True))
+            found = np.array([place.get(key, -1) for key in row_keys(training.X)])
+            start[found >= 0] = scaled[found[found >= 0]]
+            start[(found >= 0) & (labels != self._labels_fit[found])] = 0  # the row has changed sides
+        return start
+
+    def _warn(self, solution: dict[str, Any], classes: Any, pairs: NDArray[np.intp]) -> None:
+        missed = np.flatnonzero(~np.asarray(solution["converged"]))
+        if len(missed) == 0:
+            return
+        worst = missed[np.argmax(np.asarray(solution["relative_gap"])[missed])]
+        a, b = classes[pairs[worst]].tolist()
+        warnings.warn(
+            f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
+            f"{a!r} and {b!r}, is left with a relative duality gap of {solution['relative_gap'][worst]:.2g} "
+            f'after {solution["iterations"][worst]} iterations; raise max_iter or tol, or use solver="ipm"',
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _report(self) -> None:
+        for p, pair in enumerate(self.pairs_):
+            a, b = self.classes_[pair].tolist()
+            print(
+                f"[{type(self).__name__}] {a!r} / {b!r}: {self.n_iter_[p]} "
+                f"iterations, objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
+                f"{np.count_nonzero(self.dual_coef_[:, p])} support vectors"
+            )
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, as `SVC` calls them."""
+        return self.X_fit_
+
+    def _kernel_part(self, checked: Any) -> FloatArray:
+        if isinstance(self.kernel_, kernels.Precomputed):
+            checked = checked[:, self._gram_support]
+        return super()._kernel_part(checked)
+
+    def _pair_values(self, X: Any) -> FloatArray:
+        known, learnt = self._parts(X)
+        return known + learnt
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the values of the model functions.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,), (n, n_classes) or (n, n_pairs)
+            For two classes one function, positive for ``classes_[1]``. Else with "ovo" the functions of the
+            pairs, positive for the first class of each; with "ovr" a score per class: its votes, and as a
+            fraction of a vote its confidence summed over its pairs.
+        """
+        values = self._pair_values(X)
+        if len(self.classes_) == 2:
+            return values[:, 0]
+        return values if self.decision_function_shape == "ovo" else self._scores(values)
+
+    def _votes(self, values: FloatArray) -> FloatArray:
+        votes = np.zeros((len(values), len(self.classes_)))
+        for p, (a, b) in enumerate(self.pairs_):
+            votes[:, a] += values[:, p] > 0
+            votes[:, b] += values[:, p] <= 0
+        return votes
+
+    def _scores(self, values: FloatArray) -> FloatArray:
+        """Return votes plus the summed confidences, squeezed into less than half a vote."""
+        confidence = np.zeros((len(values), len(self.classes_)))
+        for p, (a, b) in enumerate(self.pairs_):
+            confidence[:, a] += values[:, p]
+            confidence[:, b] -= values[:, p]
+        return np.asarray(self._votes(values) + confidence / (3 * (np.abs(confidence) + 1)))
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The class with most votes.
+        """
+        values = self._pair_values(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(values[:, 0] > 0).astype(np.intp)]
+        ballot = self._scores(values) if self.break_ties else self._votes(values)
+        return self.classes_[ballot.argmax(axis=1)]
+
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self, "calibrated_")
+        return np.asarray(self.calibrated_.predict_proba(X))
+
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return what the features say and what the kernel has learnt on top of it.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        features, kernel : ndarrays of shape (n,) or (n, n_pairs)
+            They add up to the functions of the pairs: ``decision_function`` with "ovo".
+        """
+        return super().decompose(X)
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _conditional_solver(kernel: kernels.Kernel, solver: str, osqp: bool) -> str:
+    """Return the solver for a kernel that is positive definite only where Σc = 0, or the one asked for."""
+    if not kernel.order:
+        return solver
+    if kernel.order > 1 or osqp or solver == "ipm":
+        raise ValueError(
+            f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order}; support "
+            'vector machines take order 1, with solver="native" (or "auto")'
+        )
+    return "native"
+
+
+def _same_columns(X: Any, Z: Any) -> bool:
+    return bool(X.shape[1] == Z.shape[1] and sparse.issparse(X) == sparse.issparse(Z))
+
+
+def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return the labels of a pair's samples as ±1: see `SVMGBClassifier.pairs_`."""
+    return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
+
+
+def _weights(training: Training) -> FloatArray:
+    return np.ones(len(training.T)) if training.weights is None else training.weights
+
+
+def _by_osqp(
+    model: SVMGBClassifier,
+    training: Training,
+    problem: Problem,
+    labels: NDArray[np.intp],
+    pairs: NDArray[np.intp],
+) -> dict[str, Any]:
+    """Solve every pair by OSQP; the answer has the form of the core's."""
+    Phi = training.kernel.matrix(training.X, training.X)
+    T, weights = problem.T, _weights(training)
+    out: dict[str, Any] = {
+        "c": np.zeros((len(labels), len(pairs))),
+        "beta": np.zeros((T.shape[1], len(pairs))),
+        "objective": np.zeros(len(pairs)),
+        "relative_gap": np.zeros(len(pairs)),
+        "iterations": np.zeros(len(pairs), dtype=np.intp),
+        "kept": [],
+    }
+    for p, pair in enumerate(pairs):
+        rows = np.flatnonzero(np.isin(labels, pair))
+        y = _signs(labels[rows], pair, len(np.unique(labels)))
+        kept = core.independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
+        solved = _osqp.solve(
+            Phi[np.ix_(rows, rows)],
+            T[rows][:, kept],
+            y,
+            model.C * weights[rows],
+            weights=weights[rows],
+            formulation=model.formulation,
+            feature_variance=float(model.feature_variance),
+            tol=1e-2 * model.tol,
+            max_iter=model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
+        )
+        out["c"][rows, p] = solved.c
+        out["beta"][kept, p] = solved.beta
+        out["objective"][p] = solved.objective
+        out["relative_gap"][p] = solved.duality_gap
+        out["iterations"][p] = solved.n_iter
+        out["kept"].append(kept)
+    return out
+
+
+def _set_bias(
+    model: SVMGBClassifier,
+    training: Training,
+    problem: Problem,
+    labels: NDArray[np.intp],
+    pairs: NDArray[np.intp],
+    solution: dict[str, Any],
+) -> None:
+    """Put the solutions of the linear program (25) in place of the multipliers."""
+    known = training.kernel.times(training.X, training.X, solution["c"])
+    weights = _weights(training)
+    for p, pair in enumerate(pairs):
+        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution["kept"][p]
+        y = _signs(labels[rows], pair, len(np.unique(labels)))
+        solution["beta"][kept, p] = _osqp.bias(
+            known[rows, p],
+            problem.T[rows][:, kept],
+            y,
+            model.C * weights[rows],
+            model.tol,
+            model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
+        )
