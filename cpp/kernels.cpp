@@ -82,6 +82,12 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
   require(height == 1, "malformed kernel formula: ", height, " results are left, expected 1");
 }
 
+Formula linear_formula() {
+  Step step;
+  step.term = Term::linear;
+  return Formula({ColumnGroup{}}, {step});
+}
+
 template <class S>
 KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, const Rows& points,
                             const IndexList& order)

@@ -26,6 +26,9 @@ class Formula {
   Index depth_ = 0;
 };
 
+// <x, z> over all columns.
+Formula linear_formula();
+
 // k(a_i, b_j) for one set of points against itself, or for other points against it.
 template <class S>
 class KernelTiles {

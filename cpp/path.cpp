@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "errors.hpp"
@@ -312,6 +313,77 @@ Path regularization_path(const Context& context, const Problem& problem, const V
   for (const Matrix<double>& product : products) {
     path.c.push_back(product.leftCols(k));
     path.D.push_back(Q1 - product.rightCols(l));
+  }
+  return path;
+}
+
+Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
+                bool relative) {
+  require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
+  const FeatureSpan span(problem);
+  const ProjectedColumns projected(context, problem.rows, span);
+  const Index m = problem.Y.rows(), d = projected.B.cols(), k = problem.Y.cols(), n = m - span.Q.cols();
+  const Matrix<double> Y = span.Y - span.Q * (span.Q.transpose() * span.Y);
+  const double missing = static_cast<double>(n - d);  // eigenvalues 0 that BBᵀ has more than BᵀB
+
+  BlockTriangle<double> A(d, d);
+  const Formula linear = linear_formula();
+  const Rows columns = projected.columns();
+  fill_gram<double>(context, KernelTiles<double>(context, linear, columns), Vector<double>(), A);
+  Path path;
+  path.kept = span.basis.kept;
+  double trace = 0;
+  for (Index c = 0; c < d; ++c) trace += *A.column(c, c);
+  path.mean_eigenvalue = trace / static_cast<double>(n);
+  path.shifts = relative ? Vector<double>(shifts * path.mean_eigenvalue) : shifts;
+  const Reduction reduction(context, A);
+  const BlockTridiagonal band = reduction.band();
+  const Matrix<double> rhs = reduction.transposed_times(projected.transposed_times(Y));
+
+  // U = QᵀBᵀ: one column per sample
+  Matrix<double> U(d, m), G(d, d);
+  reduction.transposed(context, G);
+  const double work = 2.0 * static_cast<double>(d) * static_cast<double>(d) * static_cast<double>(m);
+  parallel_for(context, (m + kSamples - 1) / kSamples, workers_for(context, work),
+               [&](Index t, const Worker&) {
+                 const Index first = t * kSamples, count = std::min(kSamples, m - first);
+                 blas::gemm(blas::Op::none, blas::Op::transpose, d, count, d, 1.0, G.data(), d,
+                            projected.B.data() + first, m, 0.0, U.data() + first * d, d);
+               });
+
+  const Index g = path.shifts.size();
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  path.log_determinant.setConstant(g, unknown);
+  path.trace.setConstant(g, unknown);
+  path.quadratic.setConstant(g, k, unknown);
+  path.squared_norm.setConstant(g, k, unknown);
+  path.schur.assign(static_cast<std::size_t>(g), Matrix<double>(0, 0));
+  path.r.assign(static_cast<std::size_t>(g), Matrix<double>(0, k));
+  path.D.assign(static_cast<std::size_t>(g), Matrix<double>(m, 0));
+  path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m, unknown));
+  path.c.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(m, k, unknown));
+  std::vector<BandFactor> factors;
+  std::vector<Matrix<double>> V(static_cast<std::size_t>(g));  // the coefficients, in the basis of U
+  for (Index p = 0; p < g; ++p) {
+    factors.emplace_back(band, path.shifts[p]);
+    if (factors.back().definite)
+      V[static_cast<std::size_t>(p)] = factors.back().backward(factors.back().forward(rhs));
+    context.poll();
+  }
+  per_sample(context, U, factors, V, path.diagonal, path.c);
+  // (BBᵀ + sI)⁻¹ = (I - B (BᵀB + sI)⁻¹ Bᵀ) / s on what the features leave
+  const Vector<double> taken = span.Q.rowwise().squaredNorm();
+  for (Index p = 0; p < g; ++p) {
+    const auto at = static_cast<std::size_t>(p);
+    if (!factors[at].definite) continue;
+    const double s = path.shifts[p];
+    path.c[at] = (Y - path.c[at]) / s;
+    path.diagonal[at] = (1 - taken.array() - path.diagonal[at].array()) / s;
+    path.log_determinant[p] = factors[at].log_determinant + missing * std::log(s);
+    path.trace[p] = factors[at].trace() + missing / s;
+    path.squared_norm.row(p) = path.c[at].colwise().squaredNorm();
+    // yᵀc = s|c|² + |V|²: no cancellation
+    path.quadratic.row(p) = s * path.squared_norm.row(p) + V[at].colwise().squaredNorm();
   }
   return path;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "least_squares.hpp"
+#include "ridge.hpp"
 
 namespace grls {
 
@@ -34,5 +35,11 @@ struct Path {
 // definite everything about that shift is NaN. Memory: 12 m² bytes with leave_one_out, 4 m² without.
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out);
+
+// The same for ridge regression on the columns of the data (ridge.hpp), from BᵀB (d, d) instead of the kernel
+// matrix BBᵀ: for data with fewer columns than rows. Everything is that of the kernel matrix, but schur, r
+// and D stay empty. Memory: 16nd + 8d² bytes, and 8k for each sample and shift.
+Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
+                bool relative);
 
 }  // namespace grls

@@ -157,6 +157,19 @@ GRLS_INLINE S sum_of_squares(const S* a, const S* b, Index n) {
   return sum;
 }
 
+// W columns of a sparse row times a matrix, their sums in registers.
+template <int W>
+GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index count, const double* X,
+                        Index q, double* out) {
+  double sum[W] = {};
+  for (Index e = 0; e < count; ++e) {
+    const double value = values[e];
+    const double* const row = X + static_cast<Index>(columns[e]) * q;
+    for (int j = 0; j < W; ++j) sum[j] += value * row[j];
+  }
+  for (int j = 0; j < W; ++j) out[j] = sum[j];
+}
+
 }  // namespace
 
 #define GRLS_DEFINE(S)                                                                                   \
@@ -373,5 +386,16 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
 GRLS_DEFINE(double)
 GRLS_DEFINE(float)
 #undef GRLS_DEFINE
+
+GRLS_CLONES void sparse_times(const double* values, const std::int32_t* columns, Index count, const double* X,
+                              Index q, double* out) {
+  Index j = 0;
+  for (; q - j >= 32; j += 32) gather<32>(values, columns, count, X + j, q, out + j);
+  for (; q - j >= 24; j += 24) gather<24>(values, columns, count, X + j, q, out + j);
+  for (; q - j >= 16; j += 16) gather<16>(values, columns, count, X + j, q, out + j);
+  for (; q - j >= 8; j += 8) gather<8>(values, columns, count, X + j, q, out + j);
+  for (; q - j >= 4; j += 4) gather<4>(values, columns, count, X + j, q, out + j);
+  for (; j < q; ++j) gather<1>(values, columns, count, X + j, q, out + j);
+}
 
 }  // namespace grls::vmath

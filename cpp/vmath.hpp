@@ -71,6 +71,9 @@ constexpr Index kBlock = 64;
 // The least curvature a step is taken with: where the kernel has none, the step goes to the bound.
 template <class S>
 constexpr S kCurvature = sizeof(S) == 8 ? S(1e-12) : S(1e-6);
+// out (q) = Σ_e values[e] · row columns[e] of X (·, q), row-major
+void sparse_times(const double* values, const std::int32_t* columns, Index count, const double* X, Index q,
+                  double* out);
 
 // A squared distance below this share of |a|² + |b|² is computed again from the differences.
 template <class S>

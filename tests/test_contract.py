@@ -15,7 +15,15 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, KernelPCA, SVMGBClassifier, _core
+from grls import (
+    GRLSClassifier,
+    GRLSRegressor,
+    KernelPCA,
+    PriorRLSClassifier,
+    PriorRLSRegressor,
+    SVMGBClassifier,
+    _core,
+)
 from grls.datasets import MutualInformationWords
 from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
@@ -48,6 +56,13 @@ y = Y[:, 0]
         SVMGBClassifier(),
         SVMGBClassifier(Gaussian(1.0), solver="native", tol=1e-10),
         SVMGBClassifier(Laplace(1.0), features=PolynomialTrend(0), feature_variance=1.0),
+        PriorRLSRegressor(),
+        PriorRLSRegressor(covariance=2.0, features=None, regularization="loo"),
+        PriorRLSRegressor(features=None, formulation="published", regularization=1e-3),
+        PriorRLSRegressor(solver="cg", regularization=1e-3, tol=1e-10),
+        PriorRLSClassifier(),
+        PriorRLSClassifier(regularization="gcv", class_weight={}),
+        PriorRLSClassifier(solver="cg", regularization=1e-3, tol=1e-10),
         PolynomialTrend(),
         PolynomialTrend(degree=0),
         PolynomialTrend(degree=2),
@@ -117,6 +132,8 @@ def fitted():
         (GRLSClassifier(features=StandardScaler()).fit(points, labels), points),
         (GRLSRegressor("precomputed", features=None).fit(X @ X.T + np.eye(60), y), X @ X.T),
         (SVMGBClassifier(Gaussian(), features="linear", probability=True).fit(points, labels), points),
+        (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
+        (PriorRLSClassifier(regularization="loo", solver="cg").fit(points, labels), points),
     ]
 
 
@@ -209,7 +226,14 @@ def test_everything_public_is_there_and_documented():
         for name in module.__all__:
             thing = getattr(module, name)
             assert name == "__version__" or inspect.getdoc(thing), f"{module.__name__}.{name}"
-    for estimator in (GRLSRegressor, GRLSClassifier, KernelPCA, SVMGBClassifier):
+    for estimator in (
+        GRLSRegressor,
+        GRLSClassifier,
+        KernelPCA,
+        PriorRLSRegressor,
+        PriorRLSClassifier,
+        SVMGBClassifier,
+    ):
         doc = inspect.getdoc(estimator)
         assert "{parameters}" not in doc
         for parameter in inspect.signature(estimator).parameters:

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "assemble.hpp"
+#include "parallel.hpp"
+#include "path.hpp"
+#include "points.hpp"
 
 namespace py = pybind11;
 
@@ -47,10 +50,14 @@ class GramArgument {
   std::optional<GramSource> source_;
 };
 
+// A regularisation path as Python sees it.
+py::dict path_dict(const Path& path);
+
 void register_blas(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
 void register_plsa(py::module_& m);
+void register_ridge(py::module_& m);
 void register_spectrum(py::module_& m);
 void register_svm(py::module_& m);
 

@@ -101,20 +101,7 @@ py::dict path_of(const Formula* formula, const py::object& data, const Matrix<do
     const py::gil_scoped_release unlocked;
     return regularization_path(context, argument.problem, shifts, relative, leave_one_out);
   }();
-  py::dict out;
-  out["shifts"] = path.shifts;
-  out["log_determinant"] = path.log_determinant;
-  out["trace"] = path.trace;
-  out["quadratic"] = path.quadratic;
-  out["squared_norm"] = path.squared_norm;
-  out["mean_eigenvalue"] = path.mean_eigenvalue;
-  out["schur"] = path.schur;
-  out["r"] = path.r;
-  out["diagonal"] = path.diagonal;
-  out["c"] = path.c;
-  out["D"] = path.D;
-  out["kept"] = path.kept;
-  return out;
+  return path_dict(path);
 }
 
 Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
@@ -156,6 +143,23 @@ py::dict gradient_of(const Formula& formula, const py::object& data, const Matri
 }
 
 }  // namespace
+
+py::dict path_dict(const Path& path) {
+  py::dict out;
+  out["shifts"] = path.shifts;
+  out["log_determinant"] = path.log_determinant;
+  out["trace"] = path.trace;
+  out["quadratic"] = path.quadratic;
+  out["squared_norm"] = path.squared_norm;
+  out["mean_eigenvalue"] = path.mean_eigenvalue;
+  out["schur"] = path.schur;
+  out["r"] = path.r;
+  out["diagonal"] = path.diagonal;
+  out["c"] = path.c;
+  out["D"] = path.D;
+  out["kept"] = path.kept;
+  return out;
+}
 
 void register_least_squares(py::module_& m) {
   m.def("gradient", &gradient_of, py::arg("formula"), py::arg("data"), py::arg("T"), py::arg("Y"),

@@ -16,6 +16,9 @@ What to use when:
 `GRLSClassifier`     classification with such features, one versus all
 `KernelPCA`          principal components in a kernel's feature space
 `SVMGBClassifier`    support vector classification with such features, one versus one
+`PriorRLSRegressor`  linear regression with a Gaussian prior on the weights
+`PriorRLSClassifier` linear classification with such a prior, also on 10⁵ sparse columns
+`TransferPrior`      learns that prior from similar tasks
 `grls.kernels`       kernels and their algebra
 `grls.features`      features that come up often
 `grls.core`          the papers' equations on plain arrays
@@ -34,7 +37,9 @@ from .exceptions import (
     SolverError,
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
+from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
 from .svm import SVMGBClassifier
+from .transfer import TransferPrior
 
 _blas.bind()
 
@@ -44,9 +49,13 @@ __all__ = [
     "GRLSRegressor",
     "IndefiniteKernelWarning",
     "KernelPCA",
+    "LowRankCovariance",
     "NotPositiveDefiniteError",
+    "PriorRLSClassifier",
+    "PriorRLSRegressor",
     "SVMGBClassifier",
     "SolverError",
+    "TransferPrior",
     "__version__",
     "get_num_threads",
     "set_num_threads",

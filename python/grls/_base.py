@@ -98,6 +98,13 @@ class KernelMachine(KernelEstimator):
 
     def _store(self, training: Training, kept: Any) -> None:
         """Keep what predictions need of the training data; `kept` are the independent features."""
+        self._store_features(training, kept)
+        self.kernel_ = training.kernel
+        self.X_fit_ = training.X
+        pairwise = isinstance(training.kernel, kernels.Precomputed)
+        self._gram_columns = training.rows if pairwise else None
+
+    def _store_features(self, training: Training, kept: Any) -> None:
         support = np.zeros(training.T.shape[1], dtype=bool)
         support[kept] = True
         if not support.all():
@@ -105,16 +112,12 @@ class KernelMachine(KernelEstimator):
             warnings.warn(
                 f"features that depend linearly on the others in the training rows are left out: {dropped}",
                 DependentFeaturesWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        self.kernel_ = training.kernel
         self.features_ = training.transformer
         self.feature_names_free_ = training.names
         self.n_features_free_ = training.T.shape[1]
         self.feature_support_ = support
-        self.X_fit_ = training.X
-        pairwise = isinstance(training.kernel, kernels.Precomputed)
-        self._gram_columns = training.rows if pairwise else None
 
     def _for_features(self, X: Any, raw: Any) -> Any:
         """Return what the features' transformer sees: a DataFrame where there is one, else the checked X."""
@@ -130,7 +133,7 @@ class KernelMachine(KernelEstimator):
         n_rows, expected = checked.shape[0], self.feature_coef_.shape[0]
         if self.features_ is None:
             return np.empty((n_rows, 0))
-        pairwise = isinstance(self.kernel_, kernels.Precomputed)
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
         given = checked if pairwise else self._for_features(checked, X)
         T = features.evaluate(self.features_.transform(given), n_rows)
         if T.shape[1] != expected:
@@ -141,18 +144,22 @@ class KernelMachine(KernelEstimator):
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
         known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
-        learnt = self._kernel_part(checked)
+        learnt = self._learnt(checked)
         finite = np.isfinite(known + learnt).all(axis=1)
         if not finite.all():
             raise ValueError(
                 f"the model function is not finite at row {finite.argmin()}: its values are too large for "
-                f"{self.kernel_!r} or the features, or the arrays of this model were changed after the fit"
+                f"{self._learner()} or the features, or the arrays of this model were changed after the fit"
             )
         return known, learnt
 
-    def _kernel_part(self, checked: Any) -> FloatArray:
-        """Return Σ_i c_i k(x_i, ·) at checked points, of shape (n, k)."""
+    def _learnt(self, checked: Any) -> FloatArray:
+        """Return the part that is learnt beside the features, (n, k)."""
         return np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+
+    def _learner(self) -> str:
+        """Return the name of that part."""
+        return repr(self.kernel_)
 
     def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return what the features say and what the kernel has learnt on top of it.

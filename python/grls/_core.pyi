@@ -134,3 +134,33 @@ def plsa_fold_in(
     tolerance: float,
     threads: int = 0,
 ) -> dict[str, Any]: ...
+def ridge_columns(
+    rows: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    dependence: float,
+    shift: float,
+    threads: int = 0,
+) -> dict[str, Any]: ...
+def ridge_cg(
+    rows: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    dependence: float,
+    shift: float,
+    tolerance: float,
+    max_iterations: int,
+    threads: int = 0,
+) -> dict[str, Any]: ...
+def ridge_path(
+    rows: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    dependence: float,
+    shifts: _Floats,
+    relative: bool,
+    threads: int = 0,
+) -> dict[str, Any]: ...

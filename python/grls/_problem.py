@@ -114,6 +114,10 @@ class Problem:
             get_num_threads(),
         )
 
+    def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
+        """Return the memory that `path` takes."""
+        return (12.0 if leave_one_out else 4.0) * len(self.T) ** 2
+
     def variance(
         self,
         regularization: float,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _memory
-from ._problem import Problem
 from ._rows import distinct_rows
 from ._validation import FloatArray, integer
 from .exceptions import NotPositiveDefiniteError
@@ -19,6 +18,28 @@ CRITERIA = ("loo", "gcv", "reml")
 
 # Loss of leave-one-out predictions (m, k): one number, or one per output.
 Loss = Callable[[FloatArray], FloatArray]
+
+
+P = TypeVar("P", bound="Selectable")
+
+
+class Selectable(Protocol):
+    """A least-squares problem whose whole path is known: `Problem`, or `RidgeProblem`."""
+
+    X: Any
+    T: FloatArray
+    weights: FloatArray | None
+
+    @property
+    def total_weight(self) -> float: ...
+
+    def take(self: P, rows: Any, weights: FloatArray) -> P: ...
+
+    def path(
+        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
+    ) -> dict[str, Any]: ...
+
+    def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float: ...
 
 
 @dataclass
@@ -33,15 +54,15 @@ class Selection:
 
 
 @dataclass
-class Merged:
+class Merged(Generic[P]):
     """Samples at the same point as one: they share a prediction, and none can stand in for another."""
 
-    problem: Problem
+    problem: P
     targets: FloatArray
     place: NDArray[np.intp]  # of each original sample
 
 
-def merge(problem: Problem, targets: FloatArray) -> Merged:
+def merge(problem: P, targets: FloatArray) -> Merged[P]:
     """Return the problem in which samples at the same point are one."""
     m = len(targets)
     rows, place = distinct_rows(problem.X, problem.T)
@@ -111,7 +132,7 @@ class _Point:
 
 
 def select(
-    problem: Problem,
+    problem: Selectable,
     targets: FloatArray,
     criterion: str,
     specification: Any,
@@ -142,13 +163,14 @@ def select(
             f"distinct points, the features have rank {m}; give regularization a number"
         )
     per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
+    shifts, relative = _shifts(specification, m, problem.total_weight)
+    shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     _memory.require(
-        (12.0 if per_sample else 4.0) * m * m,
+        merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample),
         f"choosing the regularization of {m} samples by {criterion!r}",
         "give regularization a number"
-        + (', or use "gcv" or "reml", which take a third' if per_sample else " or use fewer samples"),
+        + (', or use "gcv" or "reml", which take less' if per_sample else " or use fewer samples"),
     )
-    shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
     gammas = np.asarray(path["shifts"]) / problem.total_weight
     n_features = len(path["kept"])

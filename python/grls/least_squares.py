@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core, _memory, _optimize, _selection, kernels
 from ._base import KernelMachine, class_weighted, is_function
+from ._classification import OneVersusAll, encode, winner
 from ._problem import Problem
 from ._validation import FloatArray, choice, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
@@ -189,11 +188,6 @@ def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matr
         "use fewer samples" + ("" if precision == "single" else ' or precision="single", which takes half'),
     )
     return precision
-
-
-def _winner(scores: FloatArray) -> Any:
-    """Return the class that decision values (n, 1) or (n, k) name."""
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def _solve_outputs(
@@ -520,7 +514,7 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class GRLSClassifier(ClassifierMixin, _GRLS):
+class GRLSClassifier(OneVersusAll, _GRLS):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
 
     Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function
@@ -600,18 +594,10 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
             raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')
         with self._all_or_nothing():
             checked, labels = self._validate(X, y)
-            check_classification_targets(labels)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
-            counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
-            binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
-            if len(binarizer.classes_) < 2:
-                raise ValueError(
-                    "cannot fit a classifier to one class: all labels with positive weight are the same"
-                )
-            targets = np.zeros((len(labels), len(binarizer.classes_) if len(binarizer.classes_) > 2 else 1))
-            targets[counted] = binarizer.transform(labels[counted])
+            classes, targets = encode(labels, weights)
             self._fit(checked, X, labels, targets, weights)
-            self.classes_ = binarizer.classes_
+            self.classes_ = classes
         return self
 
     def _optimizes(self) -> bool:
@@ -629,46 +615,11 @@ class GRLSClassifier(ClassifierMixin, _GRLS):
         squared = super()._loo_loss(targets, predictions, weights)
         if self.criterion == "squared_error":
             return squared
-        right = _winner(predictions) == _winner(targets)
+        right = winner(predictions) == winner(targets)
         # Many γ tie in accuracy; the squared error, scaled below one sample's share, decides between them.
         return np.asarray(1 - np.average(right, weights=weights) + 1e-9 * squared.mean())
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
         self.loo_predictions_ = self._shaped(predictions)
-        right = _winner(predictions) == np.unique(y, return_inverse=True)[1]
+        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
         self.loo_score_ = float(np.average(right, weights=weights))
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the values of the model functions, one per class.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, n_classes)
-            For two classes one function, positive for ``classes_[1]``.
-        """
-        known, learnt = self._parts(X)
-        return self._shaped(known + learnt)
-
-    def predict(self, X: Any) -> Any:
-        """Return the labels.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The class with the largest function value.
-        """
-        scores = self.decision_function(X)
-        return self.classes_[_winner(scores.reshape(len(scores), -1))]
-
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return values[:, 0] if values.shape[1] == 1 else values

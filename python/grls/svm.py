@@ -377,10 +377,10 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         """The support vectors, as `SVC` calls them."""
         return self.X_fit_
 
-    def _kernel_part(self, checked: Any) -> FloatArray:
+    def _learnt(self, checked: Any) -> FloatArray:
         if isinstance(self.kernel_, kernels.Precomputed):
             checked = checked[:, self._gram_support]
-        return super()._kernel_part(checked)
+        return super()._learnt(checked)
 
     def _pair_values(self, X: Any) -> FloatArray:
         known, learnt = self._parts(X)

@@ -1,0 +1,72 @@
+"""What classifiers share: labels as ±1 targets, and the class that a model's functions name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets
+
+from ._validation import FloatArray
+
+
+def encode(labels: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
+    """Return the classes and the targets ±1, (m, 1) for two classes and (m, k) for more.
+
+    Labels of weight zero are no labels; their targets are 0.
+    """
+    check_classification_targets(labels)
+    counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+    binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
+    classes = binarizer.classes_
+    if len(classes) < 2:
+        raise ValueError("cannot fit a classifier to one class: all labels with positive weight are the same")
+    targets = np.zeros((len(labels), len(classes) if len(classes) > 2 else 1))
+    targets[counted] = binarizer.transform(labels[counted])
+    return classes, targets
+
+
+def winner(scores: FloatArray) -> Any:
+    """Return the class that decision values (n, 1) or (n, k) name."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+class OneVersusAll(ClassifierMixin):
+    """A classifier whose model functions, one per class or one for two classes, are `_parts` added up."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the values of the model functions, one per class.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            For two classes one function, positive for ``classes_[1]``.
+        """
+        known, learnt = self._parts(X)
+        return self._shaped(known + learnt)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The class with the largest function value.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[winner(scores.reshape(len(scores), -1))]
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if values.shape[1] == 1 else values

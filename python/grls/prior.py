@@ -1,0 +1,409 @@
+r"""Linear models with a Gaussian prior on the weights: `PriorRLSRegressor` and `PriorRLSClassifier`.
+
+They minimise
+
+.. math:: \frac{1}{2n} \sum_i (y_i - w^T x_i - β^T φ(x_i))^2 + \frac{ρ}{2} (w - μ)^T Σ^{-1} (w - μ)
+
+over the weights w of the columns and the coefficients β of predefined features, which are not penalised. A
+prior says which columns matter, and `grls.TransferPrior` learns one from similar tasks.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.extmath import safe_sparse_dot
+
+from . import _covariance, _selection, kernels
+from ._base import KernelMachine, class_weighted
+from ._classification import OneVersusAll, encode, winner
+from ._covariance import LowRankCovariance
+from ._ridge import SOLVERS, RidgeProblem
+from ._validation import FloatArray, choice, integer, real, sample_weights
+from .exceptions import NotPositiveDefiniteError
+from .transfer import TransferPrior
+
+__all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
+
+
+class _PriorRLS(KernelMachine):
+    """What the two estimators share. A linear model is a machine of the linear kernel that keeps w = Xᵀc."""
+
+    kernel = kernels.Linear()
+    _gram_columns = None
+
+    def __init__(
+        self,
+        mean: Any = None,
+        covariance: Any = None,
+        *,
+        features: Any = "constant",
+        regularization: float | str = 1.0,
+        regularization_grid: Any = 50,
+        formulation: str = "exact",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.mean = mean
+        self.covariance = covariance
+        self.features = features
+        self.regularization = regularization
+        self.regularization_grid = regularization_grid
+        self.formulation = formulation
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
+        """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
+        if isinstance(self.regularization, str):
+            choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
+        else:
+            real(self.regularization, "regularization", above=0)
+        choice(self.formulation, "formulation", ("exact", "published"))
+        choice(self.solver, "solver", SOLVERS)
+        tol, max_iter = real(self.tol, "tol", above=0), integer(self.max_iter, "max_iter", minimum=1)
+        n_columns = X.shape[1]
+        mean, covariance = self._prior(n_columns, targets.shape[1])
+
+        training = self._prepare(X, raw, y, weights)
+        X, weights, targets = training.X, training.weights, training.take(targets)
+        if self.formulation == "published":
+            covariance = _covariance.restricted_to_span(covariance, X)
+        problem = RidgeProblem(covariance.times_root(X), training.T, weights)
+        expected = None if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
+        left = targets if expected is None else targets - expected
+
+        selection = None
+        if isinstance(self.regularization, str):
+            selection = _selection.select(
+                problem,
+                left,
+                self.regularization,
+                self.regularization_grid,
+                np.inf,
+                lambda predictions: np.average((left - predictions) ** 2, axis=0, weights=weights),
+                per_output=False,
+            )
+        chosen = float(self.regularization if selection is None else selection.chosen)
+        solver = problem.solver(self.solver, targets.shape[1])
+        try:
+            solution = problem.solve(left, chosen, solver, tol, max_iter)
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(
+                f"the prior with regularization={chosen:g} is too weak for {X.shape[0]} samples and "
+                f"{n_columns} columns: the system is singular to working precision; choose a larger "
+                "regularization or smaller variances"
+            ) from error
+        if solver == "cg" and solution["residuals"].max() > tol:
+            warnings.warn(
+                f"conjugate gradients stopped after {solution['iterations']} iterations at a relative "
+                f"residual of {solution['residuals'].max():.2g} > tol={tol:g}; raise max_iter, tol or "
+                'regularization, or use solver="cholesky"',
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+        self._store_features(training, solution["kept"])
+        w = covariance.root_times(np.asarray(solution["V"]))
+        self.coef_ = np.ascontiguousarray((w if mean is None else w + mean).T)
+        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.regularization_ = chosen
+        self.solver_ = solver
+        self.n_iter_ = max(int(solution["iterations"]), 1)
+        for name in ("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_"):
+            self.__dict__.pop(name, None)
+        if selection is not None:
+            self.regularization_path_ = selection.path
+            self.criterion_path_ = selection.criterion
+            if selection.loo_predictions is not None and self.formulation == "exact":
+                loo = selection.loo_predictions
+                self._set_loo(training.y, loo if expected is None else loo + expected, weights)
+
+    def _prior(self, n_columns: int, n_outputs: int) -> tuple[FloatArray | None, _covariance.Covariance]:
+        """Return μ (d, k or 1), None for zero, and Σ."""
+        covariance, mean = self.covariance, self.mean
+        if isinstance(covariance, TransferPrior):
+            learnt = covariance.learnt(n_columns)
+            covariance, mean = learnt.covariance_, learnt.mean_ if mean is None else mean
+        if mean is not None:
+            mean = check_array(mean, dtype=np.float64, ensure_2d=False, input_name="mean")
+            if mean.shape not in ((n_columns,), (n_outputs, n_columns)):
+                raise ValueError(
+                    f"mean must have shape ({n_columns},), one weight for each column of X, or "
+                    f"({n_outputs}, {n_columns}), a row for each output; got {mean.shape}"
+                )
+            mean = np.atleast_2d(mean).T if mean.any() else None
+        return mean, _covariance.as_covariance(covariance, n_columns)
+
+    def _learnt(self, checked: Any) -> FloatArray:
+        return np.asarray(safe_sparse_dot(checked, np.atleast_2d(self.coef_).T))
+
+    def _learner(self) -> str:
+        return "the weights"
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        """Store the leave-one-out predictions and their score."""
+        raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
+
+
+_PARAMETERS = """Parameters
+    ----------
+    mean : array-like of shape (d,) or (k, d), default=None
+        μ, the weights expected before the data are seen, for all outputs or one row for each; None is zero.
+    covariance : float, array-like, LowRankCovariance or TransferPrior, default=None
+        Σ: one variance for all columns; a vector of variances, one for each; a matrix of shape (d, d); a
+        diagonal and a few shared directions; or what was learnt from reference tasks, mean included. None is
+        the identity, which makes this plain ridge regression. It must be positive definite.
+    features : None, str, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
+        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. They must
+        not repeat columns of X that are to have a prior.
+    regularization : float or {{"loo", "gcv", "reml"}}, default=1.0
+        ρ > 0, the weight of the prior; 1 is the paper's. The loss is a mean, so scikit-learn's ``alpha`` is
+        ρn. A name lets the data choose it in closed form: exact leave-one-out, generalised cross-validation,
+        or the restricted likelihood. That is the natural choice where the scale of the covariance means
+        nothing.
+    regularization_grid : int or array-like, default=50
+        How many values of ρ to try, spread over the spectrum, or the values themselves.
+    formulation : {{"exact", "published"}}, default="exact"
+        The minimiser, or eq. (7) as printed in the paper, which looks for w − μ among the combinations of the
+        rows of X only. They differ where columns outnumber samples and Σ is not a multiple of the identity.
+        For comparison with the paper only; it takes a dense matrix of the size of X, and a ρ chosen by name
+        leaves each row out of the restricted problem as it stands.
+    solver : {{"auto", "cholesky", "cg"}}, default="auto"
+        One Cholesky factorisation of the order of rows or columns, whichever are fewer; or conjugate
+        gradients, which store no matrix and solve for all outputs together. "auto" takes what costs less.
+    tol : float, default=1e-6
+        Relative residual at which conjugate gradients stop, of each output.
+    max_iter : int, default=1000
+        When they stop at last, with a ConvergenceWarning.{parameters}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape {coef}
+        Weights w of the columns.
+    feature_coef_ : ndarray of shape (l, k)
+        Coefficients β of the features (the constant's is what others call the intercept); zero where a
+        feature was left out as dependent.
+    feature_names_free_ : list of str
+        Names of the features.
+    feature_support_ : ndarray of shape (l,)
+        Which features have a coefficient.
+    n_features_free_ : int
+        l, the number of features.
+    features_ : transformer or None
+        The fitted features.
+    regularization_ : float
+        The ρ used.
+    regularization_path_ : ndarray of shape (g,)
+        The ρ tried, when it was chosen.
+    criterion_path_ : ndarray of shape (g,)
+        The criterion there; smaller is better.
+    loo_predictions_ : ndarray of shape (n,) or (n, k)
+        Exact leave-one-out predictions (of a classifier: decision values) at the ρ chosen by "loo".
+    loo_score_ : float
+        Their R² (regression) or accuracy (classification).
+    solver_ : {{"cholesky", "cg"}}
+        The solver used.
+    n_iter_ : int
+        Iterations of conjugate gradients; 1 for "cholesky".{attributes}
+    n_features_in_ : int
+        d, the number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names, when X was a DataFrame."""
+
+
+def _documented(coef: str, attributes: str = "", parameters: str = "") -> Any:
+    def fill(cls: Any) -> Any:
+        text = _PARAMETERS.format(coef=coef, attributes=attributes, parameters=parameters)
+        cls.__doc__ = cls.__doc__.replace("{parameters}", text)
+        return cls
+
+    return fill
+
+
+@_documented("(d,) or (k, d)")
+class PriorRLSRegressor(MultiOutputMixin, RegressorMixin, _PriorRLS):
+    r"""Linear least squares with a Gaussian prior on the weights.
+
+    .. math:: \min_{w, β} \frac{1}{2n} \sum_i (y_i - w^T x_i - β^T φ(x_i))^2
+              + \frac{ρ}{2} (w - μ)^T Σ^{-1} (w - μ)
+
+    The minimiser is the most probable w of the prior N(μ, Σ/ρ) and noise of variance n. It is kernel least
+    squares with the kernel xᵀΣx′, so the rest of the library applies to it.
+
+    {parameters}
+
+    See Also
+    --------
+    sklearn.linear_model.Ridge : The same for Σ = I and μ = 0, with ``alpha`` = ρn.
+    TransferPrior : Learns μ and Σ from similar tasks.
+
+    Notes
+    -----
+    A Cholesky factorisation takes min(n, d)³/3 operations; an iteration of conjugate gradients reads X twice,
+    for all outputs together, and its answer does not depend on the number of threads.
+
+    Examples
+    --------
+    Two samples cannot tell which of three columns matters; the prior can:
+
+    >>> import numpy as np
+    >>> from grls import PriorRLSRegressor
+    >>> X, y = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 1.0]]), np.array([3.0, 6.0])
+    >>> model = PriorRLSRegressor(covariance=[100.0, 1e-6, 1e-6], features=None, regularization=1e-6)
+    >>> model.fit(X, y).coef_.round(3)
+    array([3., 0., 0.])
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorRLSRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Training data.
+        y : array-like of shape (n,) or (n, k)
+            Targets.
+        sample_weight : array-like of shape (n,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        PriorRLSRegressor
+            The fitted model.
+        """
+        with self._all_or_nothing():
+            checked, targets = self._validate(X, y, multi_output=True, y_numeric=True)
+            targets = np.asarray(targets, dtype=np.float64)
+            assert_all_finite(targets, input_name="y")
+            weights = sample_weights(sample_weight, checked)
+            self._fit(checked, X, targets, targets.reshape(len(targets), -1), weights)
+            self._one_output = targets.ndim == 1
+            if self._one_output:
+                self.coef_ = self.coef_[0]
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the values of the model function.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Predictions.
+        """
+        known, learnt = self._parts(X)
+        return self._shaped(known + learnt)
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = predictions[:, 0] if y.ndim == 1 else predictions
+        self.loo_score_ = float(r2_score(y, self.loo_predictions_, sample_weight=weights))
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if self._one_output else values
+
+
+@_documented(
+    "(1, d) or (n_classes, d)",
+    """
+    classes_ : ndarray of shape (n_classes,)
+        The labels.""",
+    """
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as everywhere in scikit-learn.""",
+)
+class PriorRLSClassifier(OneVersusAll, _PriorRLS):
+    """Least-squares classification with a Gaussian prior on the weights (RLSC).
+
+    Targets are ±1; several classes are learnt one versus all with the same prior, in one factorisation or one
+    run of conjugate gradients. The model function is that of `PriorRLSRegressor`.
+
+    {parameters}
+
+    See Also
+    --------
+    sklearn.linear_model.RidgeClassifier : The same for Σ = I and μ = 0, with ``alpha`` = ρn.
+    TransferPrior : Learns μ and Σ from similar tasks.
+    PriorRLSRegressor : The same for regression, with the equations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from grls import PriorRLSClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = PriorRLSClassifier(regularization="loo").fit(X[:1000], y[:1000])
+    >>> round(model.score(X[1000:], y[1000:]), 1)
+    0.9
+    >>> model.coef_.shape
+    (10, 64)
+    """
+
+    def __init__(
+        self,
+        mean: Any = None,
+        covariance: Any = None,
+        *,
+        features: Any = "constant",
+        regularization: float | str = 1.0,
+        regularization_grid: Any = 50,
+        class_weight: Any = None,
+        formulation: str = "exact",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            mean,
+            covariance,
+            features=features,
+            regularization=regularization,
+            regularization_grid=regularization_grid,
+            formulation=formulation,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorRLSClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Training data.
+        y : array-like of shape (n,)
+            Labels, of any type.
+        sample_weight : array-like of shape (n,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        PriorRLSClassifier
+            The fitted model.
+        """
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
+            classes, targets = encode(labels, weights)
+            self._fit(checked, X, labels, targets, weights)
+            self.classes_ = classes
+        return self
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = self._shaped(predictions)
+        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
+        self.loo_score_ = float(np.average(right, weights=weights))

@@ -1,0 +1,488 @@
+"""The Gaussian prior on the weights: against the equations, and between the routes to the solution."""
+
+import grls
+import numpy as np
+import pytest
+import reference
+from grls import (
+    GRLSClassifier,
+    GRLSRegressor,
+    LowRankCovariance,
+    NotPositiveDefiniteError,
+    PriorRLSClassifier,
+    PriorRLSRegressor,
+    _core,
+)
+from grls.exceptions import DependentFeaturesWarning
+from grls.features import Columns
+from grls.kernels import Linear
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+
+SHAPES = [(30, 80), (80, 30), (25, 25)]
+COVARIANCES = ["none", "scalar", "diagonal", "full", "low rank"]
+
+
+def data(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    return X, rng.normal(size=n) + X[:, 0], rng.normal(size=d)
+
+
+def random_rows(n, d, per_row):
+    """Sparse rows; `scipy.sparse.random` takes long for many columns."""
+    rng = np.random.default_rng(1)
+    entries = rng.random(n * per_row), (np.repeat(np.arange(n), per_row), rng.integers(0, d, n * per_row))
+    return sparse.csr_matrix(entries, shape=(n, d))
+
+
+def covariance_of(kind, d, seed=1):
+    """What an estimator takes, and the whole matrix."""
+    rng = np.random.default_rng(seed)
+    variances, factor = rng.uniform(0.1, 3, d), rng.normal(size=(d, 3))
+    A = rng.normal(size=(d, d))
+    full = A @ A.T / d + 0.1 * np.eye(d)
+    return {
+        "none": (None, np.eye(d)),
+        "scalar": (2.5, 2.5 * np.eye(d)),
+        "diagonal": (variances, np.diag(variances)),
+        "full": (full, full),
+        "low rank": (LowRankCovariance(variances, factor), np.diag(variances) + factor @ factor.T),
+    }[kind]
+
+
+# The equations.
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("kind", COVARIANCES)
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_the_exact_solution_is_the_most_probable_one(n, d, kind, solver):
+    X, y, mean = data(n, d)
+    given_covariance, Sigma = covariance_of(kind, d)
+    weights = np.random.default_rng(2).uniform(0.5, 2, n)
+    w, beta = reference.prior_map(X, np.ones((n, 1)), y, mean, Sigma, 0.3, weights)
+    model = PriorRLSRegressor(mean, given_covariance, regularization=0.3, solver=solver, tol=1e-13)
+    for matrix in (X, sparse.csr_matrix(X)):
+        model.fit(matrix, y, weights)
+        assert_allclose(model.coef_, w, atol=1e-9)
+        assert_allclose(model.feature_coef_[:, 0], beta, atol=1e-9)
+        assert model.solver_ == solver
+        assert_allclose(model.predict(matrix), X @ w + beta, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_the_published_solution_is_equation_7_to_the_letter(n, d, kind):
+    X, y, mean = data(n, d)
+    given_covariance, Sigma = covariance_of(kind, d)
+    expected = reference.prior_published(X, y, mean, Sigma, 0.3)
+    model = PriorRLSRegressor(
+        mean, given_covariance, features=None, regularization=0.3, formulation="published"
+    )
+    assert_allclose(model.fit(X, y).coef_, expected, atol=1e-8)
+    assert_allclose(model.fit(sparse.csr_matrix(X), y).coef_, expected, atol=1e-8)
+
+
+def test_equation_7_holds_where_rows_repeat():
+    X, y, mean = data(20, 50)
+    X, y = np.vstack([X, X[:5]]), np.concatenate([y, y[:5] + 1])
+    variances, Sigma = covariance_of("diagonal", 50)
+    model = PriorRLSRegressor(mean, variances, features=None, formulation="published").fit(X, y)
+    assert_allclose(model.coef_, reference.prior_published(X, y, mean, Sigma), atol=1e-7)
+
+
+@given(st.integers(2, 25), st.integers(1, 30), st.integers(0, 10**6), st.sampled_from(COVARIANCES[2:]))
+def test_the_exact_objective_is_never_above_the_published_one(n, d, seed, kind):
+    X, y, mean = data(n, d, seed)
+    given_covariance, Sigma = covariance_of(kind, d, seed)
+    if not X.any():
+        return
+    T = np.empty((n, 0))
+    value = {}
+    for formulation in ("exact", "published"):
+        model = PriorRLSRegressor(mean, given_covariance, features=None, formulation=formulation).fit(X, y)
+        value[formulation] = reference.prior_objective(X, T, y, model.coef_, np.empty(0), mean, Sigma)
+    assert value["exact"] <= value["published"] * (1 + 1e-9) + 1e-12
+
+
+def test_published_loses_with_few_samples_and_not_with_many():
+    X, y, mean = data(30, 80)
+    variances, Sigma = covariance_of("diagonal", 80)
+    objectives = [
+        reference.prior_objective(
+            X,
+            np.empty((30, 0)),
+            y,
+            PriorRLSRegressor(covariance=variances, features=None, formulation=f).fit(X, y).coef_,
+            np.empty(0),
+            0 * mean,
+            Sigma,
+        )
+        for f in ("exact", "published")
+    ]
+    assert objectives[1] > 1.05 * objectives[0]
+    X, y, _ = data(80, 30)
+    variances, _ = covariance_of("diagonal", 30)
+    exact, published = (
+        PriorRLSRegressor(covariance=variances, formulation=f).fit(X, y).coef_ for f in ("exact", "published")
+    )
+    assert_allclose(exact, published, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+@pytest.mark.parametrize("regularization", [0.1, "loo", "gcv", "reml"])
+def test_a_prior_of_identity_is_plain_least_squares(n, d, regularization):
+    X, y, _ = data(n, d)
+    y = np.column_stack([y, X @ np.arange(d) + 20 * y])
+    plain = GRLSRegressor(Linear(), features="constant", regularization=regularization, per_output=False)
+    model = PriorRLSRegressor(regularization=regularization).fit(X, y)
+    plain.fit(X, y)
+    assert_allclose(model.regularization_, plain.regularization_)
+    assert_allclose(model.predict(X), plain.predict(X), atol=1e-7)
+    if regularization in ("loo", "gcv", "reml"):
+        assert_allclose(model.criterion_path_, plain.criterion_path_, rtol=1e-3, atol=1e-3)
+    if regularization == "loo":
+        assert_allclose(model.loo_predictions_, plain.loo_predictions_, atol=1e-6)
+        assert_allclose(model.loo_score_, plain.loo_score_, atol=1e-6)
+
+
+def test_the_peers_alpha_is_the_regularization_times_the_samples():
+    X, y, _ = data(60, 20)
+    ridge = Ridge(alpha=0.2 * 60).fit(X, y)
+    model = PriorRLSRegressor(regularization=0.2).fit(X, y)
+    assert_allclose(model.coef_, ridge.coef_, atol=1e-10)
+    assert_allclose(model.feature_coef_[0, 0], ridge.intercept_, atol=1e-10)
+    labels = np.digitize(y, [-0.5, 0.5])
+    peer = RidgeClassifier(alpha=0.2 * 60).fit(X, labels)
+    classifier = PriorRLSClassifier(regularization=0.2).fit(X, labels)
+    assert_allclose(classifier.coef_, peer.coef_, atol=1e-10)
+    assert_array_equal(classifier.predict(X), peer.predict(X))
+
+
+def test_a_column_of_growing_variance_tends_to_a_free_feature():
+    X, y, _ = data(40, 60)
+    free = PriorRLSRegressor(
+        covariance=np.ones(59), features=lambda Z: np.column_stack([np.ones(len(Z)), Z[:, :1]])
+    )
+    distances = []
+    for variance in (1.0, 1e3, 1e6, 1e9):
+        model = PriorRLSRegressor(covariance=np.r_[variance, np.ones(59)]).fit(X, y)
+        # The same columns, but the first one as a feature: its own weight has no variance left to use.
+        limit = PriorRLSRegressor(covariance=np.r_[1e-12, np.ones(59)], features=free.features).fit(X, y)
+        distances.append(np.abs(model.predict(X) - limit.predict(X)).max())
+    assert_allclose(distances[-1], 0, atol=1e-6)
+    assert distances == sorted(distances, reverse=True)
+
+
+def test_a_small_variance_holds_a_weight_at_its_mean():
+    X, y, mean = data(40, 10)
+    model = PriorRLSRegressor(mean, np.r_[1e-12, np.ones(9)]).fit(X, y)
+    assert_allclose(model.coef_[0], mean[0], atol=1e-8)
+    assert np.all(np.abs(model.coef_[1:] - mean[1:]) > 1e-6)
+
+
+def test_each_output_may_have_a_mean_of_its_own():
+    X, y, mean = data(30, 12)
+    means = np.stack([mean, -mean])
+    both = PriorRLSRegressor(means).fit(X, np.column_stack([y, -2 * y]))
+    for p, target in enumerate((y, -2 * y)):
+        alone = PriorRLSRegressor(means[p]).fit(X, target)
+        assert_allclose(both.coef_[p], alone.coef_, atol=1e-12)
+        assert_allclose(both.predict(X)[:, p], alone.predict(X), atol=1e-12)
+
+
+# Weights, classes, features.
+
+
+def test_weight_two_is_the_row_twice_and_weight_zero_no_row():
+    X, y, mean = data(30, 12)
+    counts = np.random.default_rng(0).integers(0, 4, 30)
+    for regularization in (0.5, "loo"):
+        for solver in ("cholesky", "cg"):
+            model = PriorRLSRegressor(mean, regularization=regularization, solver=solver, tol=1e-12)
+            weighted = model.fit(X, y, counts).coef_
+            repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).coef_
+            assert_allclose(weighted, repeated, atol=1e-9)
+
+
+def test_leave_one_out_with_few_columns_is_what_leaving_out_gives():
+    X, y, mean = data(40, 7)
+    variances = np.linspace(0.5, 2, 7)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 40)
+    model = PriorRLSRegressor(mean, variances, regularization="loo").fit(X, y, weights)
+    for i in (0, 7, 39):
+        rest = np.arange(40) != i
+        # The removed sample keeps ρ Σw.
+        rho = model.regularization_ * weights.sum() / weights[rest].sum()
+        alone = PriorRLSRegressor(mean, variances, regularization=rho).fit(X[rest], y[rest], weights[rest])
+        assert_allclose(alone.predict(X[i : i + 1])[0], model.loo_predictions_[i], atol=1e-8)
+
+
+def test_several_classes_are_learnt_one_versus_all():
+    X, y, _ = data(90, 15)
+    labels = np.array(["a", "b", "c"])[np.digitize(y, [-0.5, 0.8])]
+    variances = np.linspace(0.5, 2, 15)
+    model = PriorRLSClassifier(covariance=variances, regularization=0.1).fit(X, labels)
+    for p, name in enumerate("abc"):
+        target = np.where(labels == name, 1.0, -1.0)
+        w, beta = reference.prior_map(X, np.ones((90, 1)), target, np.zeros(15), np.diag(variances), 0.1)
+        assert_allclose(model.coef_[p], w, atol=1e-10)
+        assert_allclose(model.feature_coef_[0, p], beta[0], atol=1e-10)
+    assert_array_equal(model.classes_, ["a", "b", "c"])
+    assert model.decision_function(X).shape == (90, 3)
+    plain = GRLSClassifier(Linear(), regularization=0.1).fit(X, labels)
+    assert_array_equal(PriorRLSClassifier(regularization=0.1).fit(X, labels).predict(X), plain.predict(X))
+
+
+def test_balanced_classes_weigh_the_same():
+    X, y, _ = data(60, 5)
+    labels = y > 1
+    balanced = PriorRLSClassifier(class_weight="balanced").fit(X, labels)
+    by_hand = np.where(labels, 30 / labels.sum(), 30 / (~labels).sum())
+    assert_allclose(balanced.coef_, PriorRLSClassifier().fit(X, labels, by_hand).coef_, atol=1e-12)
+    assert balanced.coef_.shape == (1, 5)
+
+
+def test_the_parts_add_up_to_the_prediction():
+    X, y, _ = data(40, 6)
+    model = PriorRLSRegressor(features="linear", covariance=1e-3).fit(X, y)
+    features, learnt = model.decompose(X)
+    assert_allclose(features + learnt, model.predict(X), atol=1e-12)
+    assert_allclose(learnt, X @ model.coef_, atol=1e-12)
+
+
+def test_dependent_features_are_dropped_with_a_warning_by_every_solver():
+    X, y, _ = data(40, 60)
+    for solver in ("cholesky", "cg"):
+        with pytest.warns(DependentFeaturesWarning, match="left out"):
+            model = PriorRLSRegressor(features=lambda Z: np.ones((len(Z), 2)), solver=solver).fit(X, y)
+        assert model.feature_support_.sum() == 1
+        assert_allclose(model.predict(X), PriorRLSRegressor().fit(X, y).predict(X), atol=1e-5)
+
+
+def test_columns_of_a_frame_serve_as_features():
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data(40, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = PriorRLSRegressor(features=Columns("c"), covariance=[1.0, 1.0, 1e-9, 1.0]).fit(frame, y)
+    assert model.feature_names_free_ == ["1", "c"]
+    assert_allclose(model.predict(frame), sum(model.decompose(frame)))
+
+
+# Conjugate gradients.
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 3, 7, 20, 45])
+@pytest.mark.parametrize(("n", "d"), [(40, 300), (300, 40)])
+def test_all_numbers_of_outputs_are_solved_together(n, d, n_outputs):
+    rng = np.random.default_rng(n_outputs)
+    X = random_rows(n, d, d // 10)
+    Y = rng.normal(size=(n, n_outputs))
+    exact = PriorRLSRegressor(regularization=1e-3, solver="cholesky").fit(X, Y)
+    for matrix in (X, X.toarray(), X.astype(np.float32)):
+        model = PriorRLSRegressor(regularization=1e-3, solver="cg", tol=1e-11).fit(matrix, Y)
+        assert_allclose(model.coef_, exact.coef_, atol=1e-6 if matrix.dtype == np.float32 else 1e-8)
+
+
+def test_the_number_of_threads_does_not_change_the_answer():
+    Y = np.random.default_rng(0).normal(size=(3000, 3))
+    for X in (random_rows(3000, 5000, 25), random_rows(3000, 700, 25), random_rows(3000, 400, 25).toarray()):
+        answers = []
+        for n_threads in (1, 2, 5):
+            grls.set_num_threads(n_threads)
+            answers.append(PriorRLSRegressor(regularization=1e-3, solver="cg").fit(X, Y).coef_)
+        grls.set_num_threads(None)
+        assert_array_equal(answers[1], answers[0])
+        assert_array_equal(answers[2], answers[0])
+
+
+def test_the_residual_is_that_of_the_solution():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 120)), rng.normal(size=(50, 2))
+    for A in (X, np.ascontiguousarray(X.T)):
+        targets = Y if len(A) == 50 else rng.normal(size=(120, 2))
+        T = np.empty((len(A), 0))
+        solution = _core.ridge_cg(A, T, targets, None, 1e-12, 2.0, 1e-4, 1000)
+        gradient = A.T @ (targets - A @ solution["V"]) - 2.0 * solution["V"]
+        assert np.all(solution["residuals"] <= 1e-4)
+        assert np.abs(gradient).max() < 1e-2
+        tight = _core.ridge_cg(A, T, targets, None, 1e-12, 2.0, 1e-10, 1000)
+        assert tight["iterations"] > solution["iterations"]
+
+
+def test_too_few_iterations_are_told():
+    X, y, _ = data(60, 200)
+    model = PriorRLSRegressor(solver="cg", regularization=1e-4, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations at a relative residual .* max_iter"):
+        model.fit(X, y)
+    assert model.n_iter_ == 2
+
+
+def test_an_unreachable_tolerance_ends_with_a_warning_and_the_best_there_is():
+    X, y, _ = data(30, 50)
+    with pytest.warns(ConvergenceWarning, match="relative residual"):
+        model = PriorRLSRegressor(solver="cg", regularization=1e-6, tol=1e-30).fit(X, y)
+    exact = PriorRLSRegressor(solver="cholesky", regularization=1e-6).fit(X, y)
+    assert_allclose(model.coef_, exact.coef_, atol=1e-8)
+
+
+def test_zero_targets_have_zero_weights():
+    X, _, _ = data(30, 50)
+    for solver in ("cholesky", "cg"):
+        model = PriorRLSRegressor(solver=solver).fit(X, np.zeros(30))
+        assert_array_equal(model.coef_, 0)
+
+
+def test_auto_takes_conjugate_gradients_for_many_sparse_columns_only():
+    X = random_rows(4000, 50000, 50)
+    y = np.random.default_rng(0).normal(size=4000)
+    assert PriorRLSRegressor().fit(X, y).solver_ == "cg"
+    assert PriorRLSRegressor().fit(X[:500], y[:500]).solver_ == "cholesky"
+    assert PriorRLSRegressor().fit(X[:, :300].toarray(), y).solver_ == "cholesky"
+
+
+# Selection and composition.
+
+
+def test_a_grid_goes_over_the_prior():
+    X, y, _ = data(60, 10)
+    search = GridSearchCV(
+        PriorRLSRegressor(), {"covariance": [0.1, np.ones(10)], "regularization": [0.1, 1.0]}, cv=3
+    ).fit(X, y)
+    assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
+
+
+def test_duplicate_rows_are_left_out_together():
+    X, y, _ = data(30, 5)
+    once = PriorRLSRegressor(regularization="loo").fit(X, y, np.full(30, 2.0))
+    twice = PriorRLSRegressor(regularization="loo").fit(np.vstack([X, X]), np.concatenate([y, y]))
+    assert_allclose(twice.regularization_, once.regularization_)
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("covariance", "message"),
+    [
+        (-1.0, "must be positive"),
+        (0.0, "must be positive"),
+        ([1.0, 1.0, -2.0, 1.0], "column 2 has variance -2"),
+        ([1.0, 0.0, 1.0, 1.0], "column 1 has variance 0"),
+        ([1.0, 1.0], r"shape \(4,\).*got shape \(2,\)"),
+        (np.ones((4, 3)), r"shape \(4, 4\)"),
+        (np.eye(5), r"shape \(4, 4\)"),
+        (np.triu(np.ones((4, 4))) + np.eye(4), "symmetric"),
+        ([1.0, np.nan, 1.0, 1.0], "NaN"),
+        (np.full((4, 4), np.inf), "infinity"),
+        ("auto", "covariance"),
+        (np.ones((4, 4, 4)), "covariance must be"),
+        (LowRankCovariance(np.ones(3), np.ones((4, 2))), "covariance.diagonal"),
+        (LowRankCovariance(np.ones(4), np.ones((3, 2))), "covariance.factor"),
+        (LowRankCovariance(-1.0, np.ones((4, 2))), "covariance.diagonal must be positive"),
+    ],
+)
+def test_a_covariance_that_cannot_be_right_is_told(covariance, message):
+    X, y, _ = data(20, 4)
+    model = PriorRLSRegressor().fit(X, y)
+    before = model.coef_
+    with pytest.raises(ValueError, match=message):
+        model.set_params(covariance=covariance).fit(X, y)
+    assert model.coef_ is before
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.ones((4, 4)),
+        np.diag([1.0, 1.0, 0.0, 1.0]),
+        np.diag([1.0, 1.0, -1.0, 1.0]),
+        np.array([[1.0, 2.0, 0, 0], [2.0, 1.0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
+        np.cov(np.random.default_rng(0).normal(size=(4, 3))),
+    ],
+)
+def test_a_covariance_that_is_not_positive_definite_is_told(matrix):
+    X, y, _ = data(20, 4)
+    with pytest.raises(NotPositiveDefiniteError, match="covariance must be positive definite"):
+        PriorRLSRegressor(covariance=matrix).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"regularization": 0}, ValueError, "regularization must be greater than 0"),
+        ({"regularization": "cv"}, ValueError, "regularization"),
+        ({"solver": "lbfgs"}, ValueError, "solver must be one of"),
+        ({"formulation": "dual"}, ValueError, "formulation"),
+        ({"tol": 0}, ValueError, "tol must be greater"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
+        ({"mean": np.ones(3)}, ValueError, r"mean must have shape \(4,\)"),
+        ({"mean": [1.0, np.inf, 0, 0]}, ValueError, "infinity"),
+    ],
+)
+def test_bad_parameters_are_told(parameters, error, message):
+    X, y, _ = data(20, 4)
+    with pytest.raises(error, match=message):
+        PriorRLSRegressor(**parameters).fit(X, y)
+
+
+def test_published_needs_data():
+    with pytest.raises(ValueError, match="not all zero"):
+        PriorRLSRegressor(features=None, formulation="published").fit(np.zeros((5, 3)), np.arange(5.0))
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_features_that_interpolate_leave_nothing_to_learn(solver):
+    with pytest.raises(ValueError, match="interpolate all"):
+        PriorRLSRegressor(features=np.asarray, solver=solver).fit(np.eye(4), np.arange(4.0))
+    with pytest.raises(ValueError, match="interpolate all"):
+        PriorRLSRegressor(features=lambda X: np.eye(4), solver=solver).fit(np.ones((4, 2)), np.arange(4.0))
+
+
+def test_one_class_is_told():
+    with pytest.raises(ValueError, match="one class"):
+        PriorRLSClassifier().fit(np.eye(3), [1, 1, 1])
+
+
+def test_the_core_checks_what_it_is_given():
+    A, T, Y = np.ones((5, 3)), np.empty((5, 0)), np.ones((5, 1))
+    for function in ("ridge_columns", "ridge_cg", "ridge_path"):
+        rest = {
+            "ridge_columns": (1.0,),
+            "ridge_cg": (1.0, 1e-3, 10),
+            "ridge_path": (np.ones(2), False),
+        }[function]
+        call = getattr(_core, function)
+        with pytest.raises(ValueError, match="rows"):
+            call(A[:4], T, Y, None, 1e-12, *rest)
+        with pytest.raises(ValueError, match="rows"):
+            call(A, T[:4], Y, None, 1e-12, *rest)
+        with pytest.raises(ValueError, match="sample weights"):
+            call(A, T, Y, np.ones(4), 1e-12, *rest)
+        with pytest.raises(ValueError, match="positive"):
+            call(A, T, Y, np.zeros(5), 1e-12, *rest)
+    with pytest.raises(ValueError, match="positive regularization"):
+        _core.ridge_cg(A, T, Y, None, 1e-12, 0.0, 1e-3, 10)
+    with pytest.raises(ValueError, match="float64"):
+        _core.ridge_cg(A.astype(np.float32), T, Y, None, 1e-12, 1.0, 1e-3, 10)
+    with pytest.raises(ValueError, match="tolerance"):
+        _core.ridge_cg(A, T, Y, None, 1e-12, 1.0, 0.0, 10)
+    with pytest.raises(ValueError, match="iteration"):
+        _core.ridge_cg(A, T, Y, None, 1e-12, 1.0, 1e-3, 0)
+
+
+def test_a_model_whose_weights_were_changed_is_told():
+    X, y, _ = data(20, 4)
+    model = PriorRLSRegressor().fit(X, y)
+    model.coef_ = np.full(4, np.nan)
+    with pytest.raises(ValueError, match="not finite"):
+        model.predict(X)
+    model.coef_ = np.ones(3)
+    with pytest.raises(ValueError):  # noqa: PT011 - NumPy's words
+        model.predict(X)
