@@ -316,3 +316,13 @@ def prior_published(X, y, mean, Sigma, regularization=1.0):
     system = K @ K + regularization * len(y) * X @ np.linalg.solve(Sigma, X.T)
     c = np.linalg.lstsq(system, K @ (y - X @ mean), rcond=1e-12)[0]
     return mean + X.T @ c
+
+
+# Logistic loss.
+
+
+def logistic_objective(Phi, T, y, regularization, c, beta, weights=None):
+    """Weighted mean of log(1 + exp(−yf)) + γ cᵀΦc, y = ±1."""
+    weights = np.ones(len(y)) if weights is None else weights
+    f = Phi @ c + T @ beta
+    return weights @ np.logaddexp(0, -y * f) / weights.sum() + regularization * c @ Phi @ c

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import (
+    GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
     KernelPCA,
@@ -63,6 +64,9 @@ y = Y[:, 0]
         PriorRLSClassifier(),
         PriorRLSClassifier(regularization="gcv", class_weight={}),
         PriorRLSClassifier(solver="cg", regularization=1e-3, tol=1e-10),
+        GRLogisticClassifier(),
+        GRLogisticClassifier(Gaussian(2.0), regularization=1e-2, class_weight={}),
+        GRLogisticClassifier("linear", feature_variance=1e4),
         PolynomialTrend(),
         PolynomialTrend(degree=0),
         PolynomialTrend(degree=2),
@@ -132,6 +136,7 @@ def fitted():
         (GRLSClassifier(features=StandardScaler()).fit(points, labels), points),
         (GRLSRegressor("precomputed", features=None).fit(X @ X.T + np.eye(60), y), X @ X.T),
         (SVMGBClassifier(Gaussian(), features="linear", probability=True).fit(points, labels), points),
+        (GRLogisticClassifier(Gaussian(1.0) + Linear()).fit(points, labels), points),
         (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
         (PriorRLSClassifier(regularization="loo", solver="cg").fit(points, labels), points),
     ]
@@ -221,19 +226,15 @@ def test_names_of_columns_are_kept_and_checked():
         model.predict(X)
 
 
+ESTIMATORS = (GRLSRegressor, GRLSClassifier, GRLogisticClassifier, PriorRLSRegressor, PriorRLSClassifier)
+
+
 def test_everything_public_is_there_and_documented():
     for module in (grls, grls.kernels, grls.features, grls.core):
         for name in module.__all__:
             thing = getattr(module, name)
             assert name == "__version__" or inspect.getdoc(thing), f"{module.__name__}.{name}"
-    for estimator in (
-        GRLSRegressor,
-        GRLSClassifier,
-        KernelPCA,
-        PriorRLSRegressor,
-        PriorRLSClassifier,
-        SVMGBClassifier,
-    ):
+    for estimator in ESTIMATORS:
         doc = inspect.getdoc(estimator)
         assert "{parameters}" not in doc
         for parameter in inspect.signature(estimator).parameters:

@@ -1,0 +1,382 @@
+"""Logistic regression with a kernel and predefined features: `GRLogisticClassifier`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.optimize import linprog
+from scipy.special import expit, log_expit, logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from . import _core, _memory
+from ._base import KernelMachine, Training, class_weighted
+from ._classification import OneVersusAll, encode
+from ._problem import Problem
+from ._validation import FloatArray, integer, real, sample_weights
+from .core import dependence_tolerance
+from .exceptions import NotPositiveDefiniteError
+from .kernels import Precomputed
+
+__all__ = ["GRLogisticClassifier"]
+
+# Curvature p(1 − p) of the least certain answer that still counts: less only blows up the working response.
+# The gradient is exact, so the minimum does not depend on it.
+_LEAST_CURVATURE = 1e-10
+_ARMIJO = 1e-4
+_HALVINGS = 40
+# Where features alone separate the classes, a run that stopped has driven some samples beyond this.
+_SUSPICIOUS = 8.0
+
+
+@dataclass
+class _Features:
+    """The features as the solver sees them: free ones beside the kernel, or ones with a prior inside it."""
+
+    T: FloatArray  # (m, l), those that stay free
+    extra: FloatArray | None  # (m, m) to be added to the kernel matrix
+    back: FloatArray | None  # (l, m): β from c, of features with a prior
+
+
+class _Objective:
+    """1/Σs Σ_i s_i log(1 + exp(−y_i f_i)) + γ cᵀΦc, on a line between two models."""
+
+    def __init__(self, y: FloatArray, s: FloatArray, regularization: float) -> None:
+        self.y, self.s, self.gamma = y, s / s.sum(), regularization
+
+    def loss(self, f: FloatArray) -> float:
+        return float(self.s @ -log_expit(self.y * f))
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """−∂loss/∂f · Σs / s: t − p, without cancellation."""
+        return np.asarray(self.y * expit(-self.y * f))
+
+
+@dataclass
+class _Point:
+    """A model in terms of its coefficients and what they give at the samples."""
+
+    c: FloatArray  # (m,)
+    beta: FloatArray  # (l,)
+    Kc: FloatArray  # (m,)
+    f: FloatArray  # (m,)
+
+    def towards(self, other: _Point, step: float) -> _Point:
+        return _Point(
+            *(a + step * (b - a) for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+
+@dataclass
+class _Fit:
+    point: _Point
+    objective: float
+    iterations: int
+    decrement: float
+    converged: bool
+    kept: Any
+
+
+class GRLogisticClassifier(OneVersusAll, KernelMachine):
+    r"""Kernel logistic regression with features that are not penalised.
+
+    .. math:: \min_f \frac{1}{m} \sum_i \log(1 + e^{-y_i f(x_i)}) + γ c^T Φ c, \quad
+              f(x) = \sum_i c_i k(x_i, x) + \sum_p β_p φ_p(x), \quad T^T c = 0
+
+    Newton's method: each step is a weighted least-squares fit with the same features (`GRLSClassifier`), with
+    a line search, until the decrease that a step promises is below `tol`. Several classes are learnt one
+    versus the rest, and their probabilities are normalised to sum to one.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable, default="gaussian"
+        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name; or a
+        function ``k(X, Z)`` that returns the matrix.
+    features : None, str, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
+        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+    regularization : float, default=1e-3
+        γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's
+        LogisticRegression is 1/(2γm).
+    feature_variance : float, default=inf
+        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
+        span, which is a kernel Φ + tTTᵀ. Infinite: unpenalised. 0: without effect. A finite one helps where
+        features alone separate the classes, for the coefficients of free ones would be infinite.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as everywhere in scikit-learn.
+    tol : float, default=1e-8
+        Stop when a step promises to lower the objective by less.
+    max_iter : int, default=100
+        Newton steps at most, of each class.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (m, k)
+        Kernel coefficients c; k is 1 for two classes, else their number.
+    feature_coef_ : ndarray of shape (l, k)
+        Feature coefficients β; zero where a feature was left out as dependent.
+    objective_ : ndarray of shape (k,)
+        The objective reached.
+    n_iter_ : ndarray of shape (k,)
+        Newton steps.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    feature_names_free_ : list of str
+        Names of the features.
+    feature_support_ : ndarray of shape (l,)
+        Which features have a coefficient.
+    n_features_free_ : int
+        l, the number of features.
+    kernel_ : Kernel
+        The kernel with everything fixed that was left to the data.
+    features_ : transformer or None
+        The fitted features.
+    X_fit_ : {ndarray, CSR matrix} of shape (m, d)
+        Training points; rows of weight zero are left out.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names, when X was a DataFrame.
+
+    See Also
+    --------
+    sklearn.linear_model.LogisticRegression : The same for the linear kernel, the constant and two classes;
+        its ℓ₁ penalty is what to use for a sparse linear model, there is none here.
+    GRLSClassifier : Squared loss; one factorisation, γ chosen in closed form, but no probabilities.
+
+    Notes
+    -----
+    Each step costs a Cholesky factorisation of order m, about ten of them for each class. The kernel matrix
+    is kept, which takes 12m² bytes in all; where memory is short it is computed again in every step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from grls import GRLogisticClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = GRLogisticClassifier("gaussian").fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.95
+    True
+    >>> model.predict_proba(X[:1]).sum().round(6)
+    np.float64(1.0)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        features: Any = "constant",
+        regularization: float = 1e-3,
+        feature_variance: float = np.inf,
+        class_weight: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+    ) -> None:
+        self.kernel = kernel
+        self.features = features
+        self.regularization = regularization
+        self.feature_variance = feature_variance
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLogisticClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,)
+            Labels, of any type.
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        GRLogisticClassifier
+            The fitted model.
+        """
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
+            classes, targets = encode(labels, weights)
+            self.classes_ = classes
+            self._fit(checked, X, labels, targets, weights)
+        return self
+
+    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
+        gamma = real(self.regularization, "regularization", above=0)
+        variance = np.inf
+        if self.feature_variance != np.inf:
+            variance = real(self.feature_variance, "feature_variance", minimum=0)
+        tol, max_iter = real(self.tol, "tol", above=0), integer(self.max_iter, "max_iter", minimum=1)
+        training = self._prepare(X, raw, y, weights)
+        targets = training.take(targets)
+        s = np.ones(len(targets)) if training.weights is None else training.weights
+        features, kept = _as_features(training, s, variance)
+        problem = _problem_of(training, features)
+
+        fits = []
+        for p in range(targets.shape[1]):
+            try:
+                fit = _newton(problem, _Objective(targets[:, p], s, gamma), s, tol, max_iter)
+            except NotPositiveDefiniteError as error:
+                raise NotPositiveDefiniteError(
+                    f"the matrix of the kernel {training.kernel!r} with regularization={gamma:g} is not "
+                    "positive definite to working precision; choose a larger regularization"
+                ) from error
+            self._require_attained(features, targets, p, fit)
+            fits.append(fit)
+        stuck = [fit for fit in fits if not fit.converged]
+        if stuck:
+            warnings.warn(
+                f"Newton's method stopped after {stuck[0].iterations} steps, where the next one promises to "
+                f"lower the objective by {stuck[0].decrement:.2g} > tol={tol:g}; raise max_iter, tol or "
+                "regularization",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._store(training, fits[0].kept if kept is None else kept)
+        c = np.stack([fit.point.c for fit in fits], axis=1)
+        beta = np.stack([fit.point.beta for fit in fits], axis=1)
+        self.dual_coef_ = np.ascontiguousarray(c)
+        self.feature_coef_ = np.ascontiguousarray(beta if features.back is None else features.back @ c)
+        self.objective_ = np.array([fit.objective for fit in fits])
+        self.n_iter_ = np.array([fit.iterations for fit in fits])
+
+    def _require_attained(self, features: _Features, targets: FloatArray, p: int, fit: _Fit) -> None:
+        """Raise ValueError where the features alone separate class p: there is no minimum then."""
+        y = targets[:, p]
+        if fit.converged and np.max(y * fit.point.f) < _SUSPICIOUS:
+            return
+        if _separate(features.T, y):
+            what = "the two classes" if targets.shape[1] == 1 else f"class {self.classes_[p]} from the others"
+            raise ValueError(
+                f"the features alone separate {what}: their coefficients would be infinite; give a finite "
+                "feature_variance, or fewer features"
+            )
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
+        """
+        f = self.decision_function(X)
+        if f.ndim == 1:
+            return np.stack([log_expit(-f), log_expit(f)], axis=1)
+        each = log_expit(f)
+        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``; each row sums to one. For more than two classes the probabilities of
+            one versus the rest, divided by their sum.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+
+def _as_features(training: Training, s: FloatArray, variance: float) -> tuple[_Features, Any]:
+    """Return the features for the solver, and which are independent where the solver does not tell."""
+    T = np.asarray(training.T, dtype=np.float64)
+    m, l = T.shape  # noqa: E741 - the papers' letter
+    if np.isinf(variance) or l == 0:
+        return _Features(training.T, None, None), None
+    # With S½T = QR the prior of variance t on Rβ is the kernel t GGᵀ, G = TR⁻¹. S are the samples' weights,
+    # not those of a Newton step: the prior must not change on the way.
+    norms = np.sqrt(s @ T**2)
+    scaled = np.sqrt(s)[:, None] * T / np.where(norms > 0, norms, 1)
+    _, R, order = linalg.qr(scaled, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int(np.sum(diagonal > dependence_tolerance(m, training.T.dtype)))
+    kept, R = order[:rank], R[:rank, :rank] * norms[order[:rank]]
+    G = linalg.solve_triangular(R, T[:, kept].T, trans="T").T
+    back = np.zeros((l, m))
+    back[kept] = variance * linalg.solve_triangular(R, G.T)
+    return _Features(np.empty((m, 0)), variance * (G @ G.T), back), kept
+
+
+def _problem_of(training: Training, features: _Features) -> Problem:
+    """Return the problem that every step solves with other weights, its kernel matrix stored if it fits."""
+    m = features.T.shape[0]
+    whole, factor = 8.0 * m * m, _core.solve_bytes(m + 1, "double")
+    if features.extra is None and not _memory.fits(whole + factor):
+        _memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
+        return Problem(training.kernel, training.X, features.T, None)
+    _memory.require(whole + factor, f"a logistic model of {m} samples", "use fewer samples")
+    gram = training.kernel.matrix(training.X, training.X)
+    return Problem(Precomputed(), gram if features.extra is None else gram + features.extra, features.T, None)
+
+
+def _newton(problem: Problem, objective: _Objective, s: FloatArray, tol: float, max_iter: int) -> _Fit:
+    """Minimise the objective of one class."""
+    m, l = problem.T.shape  # noqa: E741 - the papers' letter
+    zero = np.zeros(m)
+    point = _Point(zero, np.zeros(l), zero, zero)
+    value = objective.loss(point.f)
+    kept: Any = []
+    decrement = np.inf
+    for iteration in range(1, max_iter + 1):
+        p = expit(point.f)
+        curvature = np.maximum(p * expit(-point.f), _LEAST_CURVATURE)
+        slopes = objective.slopes(point.f)
+        # 1/Σs Σ s_i ½h_i (z_i − f_i)² + γcᵀΦc is a weighted least-squares problem with γ · 2Σs / Σ(s h).
+        problem.weights = s * curvature
+        response = point.f + slopes / curvature
+        gamma = 2 * objective.gamma * s.sum() / problem.weights.sum()
+        solution = problem.solve(response[:, None], float(gamma), "exact", "double", np.inf)
+        c, beta, kept = solution["c"][:, 0], solution["beta"][:, 0], solution["kept"]
+        Kc = problem.kernel.times(problem.X, problem.X, np.ascontiguousarray(c[:, None]))[:, 0]
+        target = _Point(c, beta, Kc, Kc + problem.T @ beta)
+
+        slope = float(-(objective.s * slopes) @ (target.f - point.f)) + 2 * objective.gamma * float(
+            point.Kc @ (c - point.c)
+        )
+        decrement = -slope / 2
+        step, moved = 1.0, False
+        for _ in range(_HALVINGS):
+            candidate = point.towards(target, step)
+            new = objective.loss(candidate.f) + objective.gamma * float(candidate.c @ candidate.Kc)
+            if new <= value + _ARMIJO * step * slope:
+                moved = True
+                break
+            step /= 2
+        if moved:
+            point, value = candidate, new
+        if decrement <= tol or not moved:  # not moved: the rest is rounding error
+            return _Fit(point, value, iteration, decrement, decrement <= max(tol, 1e-12), kept)
+    return _Fit(point, value, max_iter, decrement, False, kept)
+
+
+def _separate(T: FloatArray, y: FloatArray) -> bool:
+    """Whether some combination of the features is ≥ 0 on one class, ≤ 0 on the other, not 0 everywhere."""
+    T = np.asarray(T, dtype=np.float64)
+    size = np.abs(T).max(axis=0, initial=0)
+    T = T[:, size > 0] / size[size > 0]
+    if T.shape[1] == 0:
+        return False
+    margins = y[:, None] * T
+    found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1, 1))
+    return bool(found.status == 0 and -found.fun > 1e-6 * len(y))
