@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,28 +14,52 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import type_of_target
 
 from . import _selection
-from ._classification import encode
+from ._classification import encode, winner
+from ._covariance import Diagonal
 from ._ridge import RidgeProblem
-from ._validation import FloatArray, choice, real
+from ._validation import FloatArray, choice, integer, real
 
 __all__ = ["TransferPrior"]
+
+_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_TRUSTS = (0.0, 0.5, 1.0)
+_REPEATS, _HELD_OUT = 3, 500  # of each trial
 
 # Degrees of freedom of the common prior: from variances that are as good as free to variances that are equal.
 _FREEDOM = (1e-2, 1e7)
 
 
+@dataclass
+class _Task:
+    """A reference task with data: targets ±1 or numbers."""
+
+    X: Any  # (n, d)
+    targets: FloatArray  # (n, k)
+    labels: bool  # whether they stand for classes
+
+    def scaled(self, variances: FloatArray) -> Any:
+        return Diagonal(variances).times_root(self.X)
+
+
 class TransferPrior:
     r"""Learns which columns matter from reference tasks: a variance for each weight, by empirical Bayes.
 
-    Every reference task is fitted by ridge regression. A column's variance is estimated from its weights
-    :math:`\hat w_{tj}`, each in units of its task's scale and each counted as far as the task's data
-    determine it, :math:`g_{tj} = |x_j|^2 / (|x_j|^2 + λ_t)`, and shrunk towards a common variance:
+    The variance of a column is a power of its spread times a factor of its own,
 
-    .. math:: σ_j^2 = \frac{ν σ^2 + \sum_t \hat w_{tj}^2}{ν + \sum_t g_{tj}}
+    .. math:: σ_j^2 = s_j^{-2a} r_j^b, \quad
+              r_j = \frac{ν σ^2 + \sum_t \hat w_{tj}^2}{ν + \sum_t g_{tj}}
 
-    The common variance σ² and the amount of shrinkage ν are the most likely ones. Tasks whose weights differ
-    no more than by chance make ν huge and all variances equal: the prior is then the plain one. A column that
-    no reference task has keeps the common variance.
+    The factor :math:`r_j` is estimated from the weights that ridge regression gives the column in each task,
+    in units of the task's scale, each counted as far as the task's data determine it,
+    :math:`g_{tj} = |x_j|^2 / (|x_j|^2 + λ_t)`, and shrunk towards a common variance σ² by the most likely
+    amount ν. Weights that differ no more than by chance make ν huge and the factors equal, and a column that
+    no reference task has gets the common one.
+
+    How much of this to believe is tried out on the reference tasks themselves: the powers a (0: rare or small
+    columns are treated like others, 1: as if all columns were standardised) and b (0: no factors, 1: all of
+    them) are those with which models of a few examples of one task, with the factors learnt from the others,
+    predict the rest of it best; and unless they are better than a = b = 0 by more than their standard error
+    over the tasks, the prior stays the plain one.
 
     Parameters
     ----------
@@ -44,17 +69,25 @@ class TransferPrior:
         Whether the weights' mean is learnt too, shrunk towards zero by an amount estimated from the tasks.
         That makes sense where targets have a common direction, as "spam" has; not where the sign is
         arbitrary, as in one topic against another.
+    n_examples : int, default=40
+        The size of the models that are tried out: about as many examples as the main task has.
+    random_state : int, default=0
+        Which examples these are.
 
     Attributes
     ----------
     covariance_ : ndarray of shape (d,)
-        A variance for each column, in units in which the average known weight has variance 1.
+        A variance for each column, 1 on average (geometrically).
     mean_ : ndarray of shape (d,) or None
         The weights' mean, with `learn_mean`.
+    spread_power_ : float
+        a.
+    trust_ : float
+        b.
     freedom_ : float
         ν, the degrees of freedom the common variance counts for.
     common_variance_ : float
-        σ², the variance of a column that no task has.
+        σ², the factor of a column that no task has.
     n_tasks_ : int
         Number of weight vectors learnt from: one for each task with two classes or one target.
     n_features_in_ : int
@@ -63,6 +96,7 @@ class TransferPrior:
     Notes
     -----
     The variances are relative: an estimator that uses them should choose its ``regularization`` by "loo".
+    Reference tasks should not share classes, lest one vouches for another in the trial.
 
     Examples
     --------
@@ -81,15 +115,25 @@ class TransferPrior:
     True
     """
 
-    def __init__(self, regularization: float | str = "loo", *, learn_mean: bool = False) -> None:
+    def __init__(
+        self,
+        regularization: float | str = "loo",
+        *,
+        learn_mean: bool = False,
+        n_examples: int = 40,
+        random_state: int = 0,
+    ) -> None:
         # No estimator in scikit-learn's sense: a clone of a model keeps the prior it was given.
         self.regularization = regularization
         self.learn_mean = learn_mean
+        self.n_examples = n_examples
+        self.random_state = random_state
 
     def __repr__(self) -> str:
-        learnt = f", {self.n_tasks_} tasks" if hasattr(self, "covariance_") else ""
+        learnt = f", learnt from {self.n_tasks_} tasks" if hasattr(self, "covariance_") else ""
         return (
-            f"TransferPrior(regularization={self.regularization!r}, learn_mean={self.learn_mean!r}{learnt})"
+            f"TransferPrior(regularization={self.regularization!r}, learn_mean={self.learn_mean!r}, "
+            f"n_examples={self.n_examples!r}, random_state={self.random_state!r}{learnt})"
         )
 
     def fit(self, tasks: Any) -> TransferPrior:
@@ -100,6 +144,7 @@ class TransferPrior:
         tasks : sequence
             Reference tasks with the same columns: pairs (X, y) of data and labels or targets, fitted linear
             models (their ``coef_``), or vectors of weights; a weight of exactly 0 then counts as unknown.
+            Without data nothing can be tried out: a is then 0 and b is 1.
 
         Returns
         -------
@@ -110,87 +155,94 @@ class TransferPrior:
             choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
         else:
             real(self.regularization, "regularization", above=0)
+        integer(self.n_examples, "n_examples", minimum=4)
         if not isinstance(tasks, list | tuple) or len(tasks) == 0:
             raise ValueError(
                 "TransferPrior.fit takes a list of reference tasks: pairs (X, y), models or weights"
             )
-        weights: list[FloatArray] = []
-        known: list[FloatArray] = []
-        for number, task in enumerate(tasks):
-            w, g = self._weights_of(task, number)
-            if weights and w.shape[1] != weights[0].shape[1]:
-                raise ValueError(
-                    f"reference task {number} has {w.shape[1]} columns, those before it {weights[0].shape[1]}"
-                )
-            weights.append(w)
-            known.append(g)
-        W, G = np.concatenate(weights), np.concatenate(known)  # (t, d)
+        read = [_read(task, number) for number, task in enumerate(tasks)]
+        n_columns = _common_columns(read)
+        data = [task for task in read if isinstance(task, _Task)]
+        plain = np.ones(n_columns)
+        base, power = plain, 0.0
+        if data:
+            spread = _spread(data, n_columns)
+            bases = {a: spread ** (-2 * a) for a in _POWERS}
+            losses = {a: [self._trial(t, task, v) for t, task in enumerate(data)] for a, v in bases.items()}
+            power = _better(losses)
+            base = bases[power]
+
+        known = [self._weights(task, base) for task in read]
+        W, G = (np.concatenate([pair[i] for pair in known]) for i in (0, 1))  # (t, d)
+        owner = np.repeat(np.arange(len(known)), [len(w) for w, _ in known])
         total = G.sum(axis=1, keepdims=True)
         scale = np.sqrt((W**2).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1))
         told = scale[:, 0] > 0
         if not told.any():
             raise ValueError("the reference tasks' weights are all zero: nothing can be learnt from them")
-        W, G, scale = W[told], G[told], scale[told]
-        squares, freedoms = ((W / scale) ** 2).sum(axis=0), G.sum(axis=0)
+        W, G, scale, owner = W[told], G[told], scale[told], owner[told]
+        squares = (W / scale) ** 2
+        freedom, common = _common_prior(squares.sum(axis=0), G.sum(axis=0))
 
-        self.freedom_, self.common_variance_ = _common_prior(squares, freedoms)
-        self.covariance_: FloatArray = (self.freedom_ * self.common_variance_ + squares) / (
-            self.freedom_ + freedoms
-        )
-        self.mean_ = _common_mean(W, G, scale, self.covariance_) if self.learn_mean else None
+        def factors(rows: Any) -> FloatArray:
+            return np.asarray(
+                (freedom * common + squares[rows].sum(axis=0)) / (freedom + G[rows].sum(axis=0))
+            )
+
+        trust = 1.0
+        if data:
+            trials: dict[float, list[float]] = {b: [] for b in _TRUSTS}
+            for number, task in enumerate(read):
+                if isinstance(task, _Task):
+                    others = factors(owner != number)
+                    for b in _TRUSTS:
+                        trials[b].append(self._trial(len(trials[b]), task, base * others**b))
+            trust = _better(trials)
+
+        covariance = base * factors(slice(None)) ** trust
+        self.covariance_: FloatArray = covariance / np.exp(np.mean(np.log(covariance)))
+        self.spread_power_, self.trust_ = power, trust
+        self.freedom_, self.common_variance_ = freedom, common
+        # w = base½ · (the weight of the scaled column)
+        own = _common_mean(W, G, scale, factors(slice(None))) if self.learn_mean else None
+        self.mean_ = None if own is None else own * np.sqrt(base)
         self.n_tasks_, self.n_features_in_ = W.shape
         return self
 
-    def _weights_of(self, task: Any, number: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weights (k, d) of a reference task and how well each is determined, from 0 to 1."""
-        if (
-            isinstance(task, tuple | list)
-            and len(task) == 2
-            and np.ndim(task[1]) >= 1
-            and _is_matrix(task[0])
-        ):
-            return self._fitted(task[0], task[1], number)
-        coef = check_array(
-            getattr(task, "coef_", task),
-            dtype=np.float64,
-            ensure_2d=False,
-            input_name=f"the weights of reference task {number}",
-        )
-        if coef.ndim not in (1, 2):
-            raise ValueError(f"the weights of reference task {number} have shape {coef.shape}, expected (d,)")
-        coef = np.atleast_2d(coef)
-        return coef, (coef != 0).astype(np.float64)
-
-    def _fitted(self, X: Any, y: Any, number: int) -> tuple[FloatArray, FloatArray]:
-        try:
-            X, y = check_X_y(
-                X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
-            )
-            if type_of_target(y).startswith("continuous"):
-                targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-            else:
-                targets = encode(y, None)[1]
-        except ValueError as error:
-            raise ValueError(f"reference task {number}: {error}") from error
-        problem = RidgeProblem(X, np.ones((X.shape[0], 1)), None)
-        regularization = self.regularization
-        if isinstance(regularization, str):
-            selection = _selection.select(
-                problem,
-                targets,
-                regularization,
-                50,
-                np.inf,
-                lambda predictions: np.asarray(((targets - predictions) ** 2).mean(axis=0)),
-                per_output=False,
-            )
-            regularization = float(selection.chosen)
-        solver = problem.solver("auto", targets.shape[1])
-        solution = problem.solve(targets, regularization, solver, 1e-6, 1000)
+    def _weights(self, task: _Task | FloatArray, base: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return weights (k, d) of the scaled columns and how well each is determined, from 0 to 1."""
+        if not isinstance(task, _Task):
+            return task / np.sqrt(base), (task != 0).astype(np.float64)
+        X = task.scaled(base)
+        w, shift = _ridge(X, task.targets, self.regularization)
         seen = _centred_squares(X)
-        known = seen / (seen + regularization * X.shape[0])
-        w = np.asarray(solution["V"]).T
-        return w, np.broadcast_to(known, w.shape)
+        return w.T, np.broadcast_to(seen / (seen + shift), w.T.shape)
+
+    def _trial(self, number: int, task: _Task, variances: FloatArray) -> float:
+        """Return how wrong models of a few examples are on the rest of the task.
+
+        That is the share of wrong labels, or the squared error as a share of the targets' variance.
+        """
+        rng = np.random.default_rng([self.random_state, number])
+        n = len(task.targets)
+        size = min(self.n_examples, n // 2)
+        X = task.scaled(variances)
+        errors = []
+        for _ in range(_REPEATS):
+            chosen = rng.permutation(n)[: size + _HELD_OUT]
+            few, rest = chosen[:size], chosen[size:]
+            y, held = task.targets[few], task.targets[rest]
+            if size < 4 or not np.ptp(y, axis=0).all():
+                continue  # one class only
+            w, _ = _ridge(X[few], y, "loo")
+            offset = (y - np.asarray(X[few] @ w)).mean(axis=0)
+            predictions = np.asarray(X[rest] @ w) + offset
+            if task.labels:
+                errors.append(np.mean(winner(predictions) != winner(held)))
+            else:
+                naive = np.mean((held - y.mean(axis=0)) ** 2)
+                errors.append(np.mean((held - predictions) ** 2) / max(naive, 1e-300))
+        return float(np.mean(errors)) if errors else 1.0
 
     def learnt(self, n_columns: int) -> TransferPrior:
         """Return this prior, checked to be fitted to as many columns.
@@ -216,6 +268,72 @@ class TransferPrior:
 
 def _is_matrix(value: Any) -> bool:
     return sparse.issparse(value) or np.ndim(value) == 2
+
+
+def _read(task: Any, number: int) -> _Task | FloatArray:
+    """Return a reference task's data, or its weights (k, d) where it has none."""
+    if isinstance(task, tuple | list) and len(task) == 2 and _is_matrix(task[0]) and np.ndim(task[1]) >= 1:
+        try:
+            X, y = check_X_y(
+                *task, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
+            )
+            if type_of_target(y).startswith("continuous"):
+                return _Task(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), labels=False)
+            return _Task(X, encode(y, None)[1], labels=True)
+        except ValueError as error:
+            raise ValueError(f"reference task {number}: {error}") from error
+    name = f"the weights of reference task {number}"
+    coef: FloatArray = check_array(
+        getattr(task, "coef_", task), dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name
+    )
+    if coef.ndim not in (1, 2):
+        raise ValueError(f"{name} have shape {coef.shape}, expected (d,)")
+    return np.atleast_2d(coef)
+
+
+def _common_columns(tasks: list[_Task | FloatArray]) -> int:
+    counts = [(task.X if isinstance(task, _Task) else task).shape[1] for task in tasks]
+    for number, count in enumerate(counts):
+        if count != counts[0]:
+            raise ValueError(f"reference task {number} has {count} columns, those before it {counts[0]}")
+    return int(counts[0])
+
+
+def _spread(tasks: list[_Task], n_columns: int) -> FloatArray:
+    """Return the standard deviation of each column within the tasks; the least one where it is constant."""
+    squares = sum((_centred_squares(task.X) for task in tasks), np.zeros(n_columns))
+    spread = np.sqrt(squares / sum(task.X.shape[0] for task in tasks))
+    seen = spread > 0
+    if not seen.any():
+        raise ValueError("all columns of the reference tasks are constant: nothing can be learnt from them")
+    return np.asarray(np.where(seen, spread, spread[seen].min()))
+
+
+def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[FloatArray, float]:
+    """Return the weights (d, k) of ridge regression with a free constant, and λ."""
+    problem = RidgeProblem(X, np.ones((X.shape[0], 1)), None)
+    if isinstance(regularization, str):
+        selection = _selection.select(
+            problem,
+            targets,
+            regularization,
+            50,
+            np.inf,
+            lambda predictions: np.asarray(((targets - predictions) ** 2).mean(axis=0)),
+            per_output=False,
+        )
+        regularization = float(selection.chosen)
+    solver = problem.solver("auto", targets.shape[1])
+    solution = problem.solve(targets, regularization, solver, 1e-6, 1000)
+    return np.asarray(solution["V"]), regularization * X.shape[0]
+
+
+def _better(losses: dict[float, list[float]]) -> float:
+    """Return the choice of least mean loss over the tasks, or 0 unless it is better by its standard error."""
+    best = min(losses, key=lambda choice: float(np.mean(losses[choice])))
+    gain = np.subtract(losses[0.0], losses[best])
+    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
+    return best if gain.mean() > error else 0.0
 
 
 def _centred_squares(X: Any) -> FloatArray:
