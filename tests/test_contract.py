@@ -226,7 +226,15 @@ def test_names_of_columns_are_kept_and_checked():
         model.predict(X)
 
 
-ESTIMATORS = (GRLSRegressor, GRLSClassifier, GRLogisticClassifier, PriorRLSRegressor, PriorRLSClassifier)
+ESTIMATORS = (
+    GRLSRegressor,
+    GRLSClassifier,
+    GRLogisticClassifier,
+    KernelPCA,
+    PriorRLSRegressor,
+    PriorRLSClassifier,
+    SVMGBClassifier,
+)
 
 
 def test_everything_public_is_there_and_documented():

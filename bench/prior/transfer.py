@@ -2,8 +2,8 @@
 
 ``python -m bench.prior.transfer --output bench/results`` needs the folder ``GRLS_DATA``. Every main pair has
 its own prior, learnt from disjoint pairs of the other 18 groups (training half), two neighbouring topics each
-like the main pair; models of 10 to 100 examples are tested on the other half of the main pair. Both classifiers
-see the same words and choose ρ by leave-one-out.
+like the main pair; models of 10 to 100 examples are tested on the other half of the main pair. Both
+classifiers see the same words and choose ρ by leave-one-out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def family(group: str) -> str:
 
 
 def references(groups: Sequence[str], pair: Sequence[str], seed: int = 0) -> list[tuple[str, str]]:
-    """Return disjoint pairs of the groups that the main pair leaves, both of one family as in the main pair."""
+    """Return disjoint pairs of the groups that the main pair leaves, each of one family as the main pair."""
     rest = np.random.default_rng(seed).permutation([g for g in groups if g not in pair])
     pairs = []
     for name in dict.fromkeys(map(family, rest)):
@@ -129,8 +129,8 @@ def table(results: Sequence[Result]) -> str:
     for r in results:
         gain = f"{100 * r.gain:+.1f} ± {100 * r.error:.1f}"
         lines.append(
-            f"| {r.words} | {r.pair} | {r.examples} | {100 * r.plain:.1f} | {100 * r.transfer:.1f} | {gain} | "
-            f"{r.spread_power:g} | {r.trust:g} |"
+            f"| {r.words} | {r.pair} | {r.examples} | {100 * r.plain:.1f} | {100 * r.transfer:.1f} "
+            f"| {gain} | {r.spread_power:g} | {r.trust:g} |"
         )
     return "\n".join(lines) + "\n"
 

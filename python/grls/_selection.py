@@ -163,7 +163,6 @@ def select(
             f"distinct points, the features have rank {m}; give regularization a number"
         )
     per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
-    shifts, relative = _shifts(specification, m, problem.total_weight)
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     _memory.require(
         merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample),
