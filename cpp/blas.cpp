@@ -161,6 +161,21 @@ void syrk_lower(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, 
 }
 
 template <class S>
+void syrk_lower_of_columns(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc) {
+  if (n == 0) return;
+  if (use_library) {
+    char uplo = 'L', trans = 'T';
+    int in = narrow(n), ik = narrow(k), ia = narrow(lda), ic = narrow(ldc);
+    routines<S>.syrk(&uplo, &trans, &in, &ik, &alpha, writable(a), &ia, &beta, c, &ic);
+    return;
+  }
+  const ConstMap<S> A(a, k, n, Eigen::OuterStride<>(lda));
+  MutableMap<S> C(c, n, n, Eigen::OuterStride<>(ldc));
+  if (beta != S(1)) C.template triangularView<Eigen::Lower>() = beta * C;
+  C.template selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);
+}
+
+template <class S>
 void trsm_right_lower_transposed(Index m, Index n, const S* l, Index ldl, S* b, Index ldb) {
   if (m == 0 || n == 0) return;
   if (use_library) {
@@ -251,6 +266,7 @@ void syevd(Index n, S* a, Index lda, S* w) {
 #define GRLS_INSTANTIATE(S)                                                                              \
   template void gemm<S>(Op, Op, Index, Index, Index, S, const S*, Index, const S*, Index, S, S*, Index); \
   template void syrk_lower<S>(Index, Index, S, const S*, Index, S, S*, Index);                           \
+  template void syrk_lower_of_columns<S>(Index, Index, S, const S*, Index, S, S*, Index);                \
   template void trsm_right_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                \
   template void trsm_left_lower<S>(Op, Index, Index, const S*, Index, S*, Index);                        \
   template bool potrf_lower<S>(Index, S*, Index);                                                        \

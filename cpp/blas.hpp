@@ -20,6 +20,10 @@ void gemm(Op a_op, Op b_op, Index m, Index n, Index k, S alpha, const S* a, Inde
 template <class S>
 void syrk_lower(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc);
 
+// C (n, n) lower triangle = alpha AᵀA + beta C, A (k, n)
+template <class S>
+void syrk_lower_of_columns(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc);
+
 // B (m, n) = B L⁻ᵀ, L (n, n) lower triangular
 template <class S>
 void trsm_right_lower_transposed(Index m, Index n, const S* l, Index ldl, S* b, Index ldb);

@@ -1,8 +1,11 @@
 #include "factor.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -235,5 +238,48 @@ void invert(const Context& context, BlockTriangle<S>& L) {
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE
+
+Index pivoted_llt(const Context& context, Matrix<double>& A, double tolerance, IndexList& pivots) {
+  constexpr Index kPanel = 64, kTile = 256;
+  const Index n = A.rows();
+  require(A.cols() == n, "a symmetric matrix must be square");
+  pivots.resize(static_cast<std::size_t>(n));
+  std::iota(pivots.begin(), pivots.end(), Index(0));
+  Vector<double> left = A.diagonal();  // of what is not factorised yet
+  for (Index k = 0; k < n; k += kPanel) {
+    const Index end = std::min(k + kPanel, n);
+    for (Index j = k; j < end; ++j) {
+      Index best = 0;
+      if (!(left.tail(n - j).maxCoeff(&best) > tolerance)) return j;
+      best += j;
+      if (best != j) {  // rows and columns j and best change places in the lower triangle
+        A.row(j).head(j).swap(A.row(best).head(j));
+        const Index between = best - j - 1, below = n - best - 1;
+        A.col(j).segment(j + 1, between).swap(A.row(best).segment(j + 1, between).transpose());
+        A.col(j).tail(below).swap(A.col(best).tail(below));
+        std::swap(A(j, j), A(best, best));
+        std::swap(left[j], left[best]);
+        std::swap(pivots[static_cast<std::size_t>(j)], pivots[static_cast<std::size_t>(best)]);
+      }
+      auto column = A.col(j).tail(n - j - 1);
+      column.noalias() -= A.block(j + 1, k, n - j - 1, j - k) * A.row(j).segment(k, j - k).transpose();
+      const double root = std::sqrt(left[j]);
+      A(j, j) = root;
+      column /= root;
+      left.tail(n - j - 1) -= column.cwiseAbs2();
+    }
+    const Index rest = n - end, strips = (rest + kTile - 1) / kTile;
+    const double work = static_cast<double>(rest) * static_cast<double>(rest) * kPanel;
+    parallel_for(context, strips * strips, workers_for(context, work), [&](Index t, const Worker&) {
+      const Index i0 = end + (t / strips) * kTile, j0 = end + (t % strips) * kTile;
+      if (i0 < j0) return;
+      blas::gemm(blas::Op::none, blas::Op::transpose, std::min(kTile, n - i0), std::min(kTile, n - j0),
+                 end - k, -1.0, A.data() + k * n + i0, n, A.data() + k * n + j0, n, 1.0,
+                 A.data() + j0 * n + i0, n);
+    });
+    context.poll();
+  }
+  return n;
+}
 
 }  // namespace grls

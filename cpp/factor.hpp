@@ -25,4 +25,9 @@ void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<
 template <class S>
 void invert(const Context& context, BlockTriangle<S>& L);
 
+// The lower triangle of A (n, n) becomes L with L Lᵀ = A in the order of `pivots`, the largest pivot first,
+// until what is left has no diagonal element above `tolerance`. Returns how many columns L has, each of all n
+// rows.
+Index pivoted_llt(const Context& context, Matrix<double>& A, double tolerance, IndexList& pivots);
+
 }  // namespace grls

@@ -209,3 +209,30 @@ def test_scores_are_those_of_a_normal_distribution(monkeypatch):
     assert scores["coverage"] == pytest.approx(2 / 3)
     assert scores["log_density"] == pytest.approx(norm(mean, std).logpdf(y).mean())
     assert score(y, mean, None)["coverage"] is None
+
+
+# Many rows.
+
+
+def test_every_scene_of_many_rows_runs(tmp_path):
+    scenes = ["mnist", "rows", "regression"] + (["dask"] if importlib.util.find_spec("distributed") else [])
+    command = [
+        sys.executable,
+        "-m",
+        "bench.nystrom",
+        "--quick",
+        "--scenes",
+        *scenes,
+        "--output",
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = tmp_path.glob("*.csv")
+    with path.open(newline="", encoding="utf-8") as file:
+        measured = list(csv.DictReader(file))
+    assert {r["scene"].split()[0].strip(",") for r in measured} >= {"mnist", "rows"}
+    by_name = {r["name"]: r for r in measured}
+    assert float(by_name["grls"]["error"]) <= float(by_name["Nystroem + RidgeClassifier"]["error"]) + 10
+    assert all(float(r["seconds"]) > 0 for r in measured)
+    assert "| ratio |" in path.with_suffix(".md").read_text(encoding="utf-8")

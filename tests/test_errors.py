@@ -557,10 +557,12 @@ SVM = 'grls.SVMGBClassifier(Gaussian(3.0), C=1e4, tol=1e-12, solver="native")'
     ("model", "targets"),
     [
         ('grls.GRLSRegressor(Gaussian(3.0), regularization=1e-3, precision="double")', "X[:, 0]"),
+        ('grls.GRLSRegressor(Gaussian(3.0), regularization=1e-3, solver="cg", tol=1e-14)', "X[:, 0]"),
+        ("grls.NystromGRLSRegressor(Gaussian(3.0), regularization=1e-3, n_centers=4000)", "X[:, 0]"),
         (SVM, "rng.integers(0, 2, 12000)"),
         (SVM, "rng.integers(0, 4, 12000)"),  # the pairs of classes are solved side by side
     ],
-    ids=["least squares", "one support vector machine", "several"],
+    ids=["least squares", "conjugate gradients", "centres", "one support vector machine", "several"],
 )
 def test_ctrl_c_stops_a_long_fit_and_leaves_everything_usable(model, targets):
     script = INTERRUPTED.replace("MODEL", model).replace("TARGETS", targets)

@@ -60,5 +60,6 @@ void register_plsa(py::module_& m);
 void register_ridge(py::module_& m);
 void register_spectrum(py::module_& m);
 void register_svm(py::module_& m);
+void register_nystrom(py::module_& m);
 
 }  // namespace grls::bindings

@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   grls::bindings::register_spectrum(m);
   grls::bindings::register_svm(m);
   grls::bindings::register_ridge(m);
+  grls::bindings::register_nystrom(m);
 }

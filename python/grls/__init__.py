@@ -11,22 +11,7 @@ array([41.])
 
 What to use when:
 
-======================  ===================================================================================
-`GRLSRegressor`         regression with a trend, a physical law, or a simpler model's answer as features
-`GRLSClassifier`        classification with such features, one versus all
-`SVMGBClassifier`       support vector classification with such features, one versus one
-`GRLogisticClassifier`  classification with such features and probabilities
-`PriorRLSRegressor`     linear regression with a Gaussian prior on the weights
-`PriorRLSClassifier`    linear classification with such a prior, also on 10⁵ sparse columns
-`TransferPrior`         learns that prior from similar tasks
-`KernelPCA`             principal components in a kernel's feature space
-`grls.kernels`          kernels and their algebra
-`grls.features`         features that come up often
-`grls.plotting`         pictures of a model and of how it was chosen
-`grls.core`             the papers' equations on plain arrays
-`grls.datasets`         the data of the papers and benchmarks
-======================  ===================================================================================
-"""
+======================  ============================================================================"""
 
 from . import _blas
 from ._core import __version__
@@ -40,6 +25,7 @@ from .exceptions import (
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
+from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
 from .svm import SVMGBClassifier
 from .transfer import TransferPrior
@@ -55,6 +41,8 @@ __all__ = [
     "KernelPCA",
     "LowRankCovariance",
     "NotPositiveDefiniteError",
+    "NystromGRLSClassifier",
+    "NystromGRLSRegressor",
     "PriorRLSClassifier",
     "PriorRLSRegressor",
     "SVMGBClassifier",

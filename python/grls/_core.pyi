@@ -164,3 +164,26 @@ def ridge_path(
     relative: bool,
     threads: int = 0,
 ) -> dict[str, Any]: ...
+def row_sums(
+    formula: Formula | None,
+    data: Any,
+    centres: Any,
+    E: _Floats,
+    L: _Floats,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    precision: str,
+    threads: int = 0,
+) -> _Floats: ...
+def whitened_rows(
+    formula: Formula | None, data: Any, centres: Any, E: _Floats, L: _Floats, threads: int = 0
+) -> _Floats: ...
+def pivoted_llt(matrix: _Floats, tolerance: float, threads: int = 0) -> tuple[_Floats, list[int]]: ...
+def row_keys(data: Any, seed: int, threads: int = 0) -> NDArray[np.uint64]: ...
+def normal_times(
+    formula: Formula, data: Any, centres: Any, weights: _Floats | None, a: _Floats, threads: int = 0
+) -> _Floats: ...
+def symmetric_kernel_times(
+    formula: Formula, data: Any, c: _Floats, precision: str = "double", threads: int = 0
+) -> _Floats: ...

@@ -9,11 +9,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 
-from . import _core, _memory, _optimize, _selection, kernels
+from . import _core, _matrix_free, _memory, _optimize, _selection, kernels
 from ._base import KernelMachine, class_weighted, is_function
 from ._classification import OneVersusAll, encode, winner
 from ._problem import Problem
-from ._validation import FloatArray, choice, real, sample_weights
+from ._stages import Stages
+from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
@@ -36,6 +37,9 @@ class _GRLS(KernelMachine):
         optimize: Any = None,
         n_restarts: int = 2,
         random_state: Any = None,
+        solver: str = "cholesky",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -49,6 +53,9 @@ class _GRLS(KernelMachine):
         self.optimize = optimize
         self.n_restarts = n_restarts
         self.random_state = random_state
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
         self.verbose = verbose
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
@@ -60,6 +67,7 @@ class _GRLS(KernelMachine):
         choice(self.formulation, "formulation", ("exact", "published"))
         variance = self._checked_feature_variance()
         precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
+        by_gradients = self._checked_solver() == "cg"
         training = self._prepare(X, raw, y, weights)
         if training.kernel.order and variance != np.inf:
             raise ValueError(
@@ -69,7 +77,9 @@ class _GRLS(KernelMachine):
             )
         X, y, weights, targets = training.X, training.y, training.weights, training.take(targets)
         n_samples, n_outputs = targets.shape
-        precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=is_function(training.kernel))
+        if not by_gradients:
+            as_matrix = is_function(training.kernel)
+            precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=as_matrix)
         problem = Problem(training.kernel, X, training.T, weights)
         selection, outcome = None, None
         grid = self.regularization_grid
@@ -98,7 +108,20 @@ class _GRLS(KernelMachine):
                 )
             chosen = self.regularization if selection is None else selection.chosen
             used_variance = float(variance) if selection is None else selection.feature_variance
-            solution = _solve_outputs(problem, targets, chosen, self.formulation, precision, used_variance)
+            if by_gradients:
+                solution = _matrix_free.solve(
+                    problem,
+                    targets,
+                    float(self.regularization),
+                    precision=precision,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    report=Stages(self.verbose).report,
+                )
+            else:
+                solution = _solve_outputs(
+                    problem, targets, chosen, self.formulation, precision, used_variance
+                )
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
                 _not_definite(training.kernel, self.regularization, n_samples)
@@ -111,7 +134,7 @@ class _GRLS(KernelMachine):
         self.dual_coef_ = np.ascontiguousarray(solution["c"])
         self.feature_coef_ = np.ascontiguousarray(solution["beta"])
         self.precision_ = solution["precision"]
-        self.n_iter_ = solution["iterations"]
+        self.n_iter_ = max(1, solution["iterations"])
         self.fit_seconds_ = solution["seconds"]
         for name in (
             "regularization_path_",
@@ -147,6 +170,20 @@ class _GRLS(KernelMachine):
         if self.feature_variance != np.inf:
             raise ValueError("optimize needs unpenalised features: feature_variance must be inf")
         return True
+
+    def _checked_solver(self) -> str:
+        real(self.tol, "tol", above=0)
+        integer(self.max_iter, "max_iter", minimum=1)
+        solver = choice(self.solver, "solver", ("cholesky", "cg"))
+        if solver == "cg":
+            if isinstance(self.regularization, str):
+                raise ValueError(
+                    f'solver="cg" solves for one regularization, and cannot choose it by '
+                    f'{self.regularization!r}: give regularization a number, or use solver="cholesky"'
+                )
+            if self.formulation != "exact" or self.feature_variance != np.inf:
+                raise ValueError('solver="cg" needs formulation="exact" and feature_variance=inf')
+        return solver
 
     def _checked_feature_variance(self) -> float | str:
         if isinstance(self.feature_variance, str):
@@ -185,7 +222,8 @@ def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matr
     _memory.require(
         whole + _core.solve_bytes(order, precision),
         f"a kernel model of {n_samples} samples in {precision} precision",
-        "use fewer samples" + ("" if precision == "single" else ' or precision="single", which takes half'),
+        'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
+        + ("" if precision == "single" else '; precision="single" takes half'),
     )
     return precision
 
@@ -261,7 +299,8 @@ _PARAMETERS = """Parameters
         "mixed" factorises in single precision and refines to the residual of a double precision fit by
         conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
         itself where the matrix is too ill-conditioned. "single" takes half the memory and keeps 3 to 6
-        digits. "auto" is "mixed" for large and well regularised problems, else "double".
+        digits. "auto" is "mixed" for large and well regularised problems, else "double". With ``solver="cg"``
+        "mixed" evaluates the kernel in single precision and corrects the residual in double precision.
     optimize : None, True, str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
         names ("loo" or "reml"). True or "all": all widths. Names as in ``kernel.get_params()``, such as
@@ -272,8 +311,15 @@ _PARAMETERS = """Parameters
         Starts beside the first, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None
         Where the random starts come from; an int makes them reproducible.
+    solver : {{"cholesky", "cg"}}, default="cholesky"
+        "cg" stores no matrix: conjugate gradients evaluate the kernel again in every step, so that memory
+        grows as m. It needs a number for `regularization` and is for more samples than a matrix has room for.
+    tol : float, default=1e-8
+        Relative residual at which conjugate gradients stop.
+    max_iter : int, default=1000
+        Steps after which they stop with a ConvergenceWarning.
     verbose : int, default=0
-        1: a line for each start or point of the grid; 2: one for each step.{parameters}
+        1: a line for each start, point of the grid or step of conjugate gradients; 2: one for each step.{parameters}
 
     Attributes
     ----------
@@ -314,7 +360,7 @@ _PARAMETERS = """Parameters
     precision_ : {{"double", "mixed", "single"}}
         The precision used; "double" where "mixed" had to fall back.
     n_iter_ : int
-        Steps of refinement in mixed precision.
+        Steps of conjugate gradients, of the solver or of refinement in mixed precision; 1 without them.
     fit_seconds_ : dict
         Time of each stage of the fit.{attributes}
     n_features_in_ : int
@@ -479,6 +525,8 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
             raise ValueError('variances are those of formulation="exact"')
         checked = self._check_new(X)
         T = self._features_at(checked, X)
+        if self.solver == "cg":  # what was fitted without a matrix may have no room for one
+            _affordable("double", len(self.X_fit_), 0, given_as_matrix=False)
         problem = Problem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
         n_points = checked.shape[0]
@@ -553,6 +601,9 @@ class GRLSClassifier(OneVersusAll, _GRLS):
         optimize: Any = None,
         n_restarts: int = 2,
         random_state: Any = None,
+        solver: str = "cholesky",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -567,6 +618,9 @@ class GRLSClassifier(OneVersusAll, _GRLS):
             optimize=optimize,
             n_restarts=n_restarts,
             random_state=random_state,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
             verbose=verbose,
         )
         self.criterion = criterion

@@ -1,0 +1,13 @@
+"""Nyström models beside their peers, and how they grow. Run it with ``python -m bench.nystrom``.
+
+===============  ===========================================================================
+`mnist`          60,000 digits, 1000 centres: scikit-learn's Nystroem and RidgeClassifier
+`svc`            60,000 digits, many centres: scikit-learn-intelex's SVC
+`rows`           time and memory of 10⁵ … 10⁶ rows
+`dask`           one and two workers beside the fit in memory
+`regression`     protein and California housing: the exact model, and centres
+===============  ===========================================================================
+
+MNIST, protein and California housing are read from the folder that GRLS_DATA names; without it these scenes
+are made of random numbers, and say so.
+"""

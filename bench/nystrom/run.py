@@ -1,0 +1,310 @@
+"""The scenes. Each prints its rows; all go to one CSV and one markdown file with the machine's facts."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bench.peers.machine import facts, load_before
+from bench.peers.memory import _forget_peak, _peak
+from bench.peers.timing import growth, interleaved, stopwatch
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
+Row = dict[str, Any]
+
+
+def _data() -> Path | None:
+    folder = os.environ.get("GRLS_DATA")
+    return Path(folder) if folder else None
+
+
+def digits(n: int, n_test: int) -> tuple[Any, Any, Any, Any, str]:
+    """Return MNIST with pixels in [0, 1], or classes of random rows where it is not at hand."""
+    folder = _data()
+    if folder is not None and (folder / "mnist.npz").exists():
+        raw = np.load(folder / "mnist.npz")
+        X, X_test = (raw[name].reshape(-1, 784) / 255.0 for name in ("x_train", "x_test"))
+        return X[:n], raw["y_train"][:n], X_test[:n_test], raw["y_test"][:n_test], "MNIST"
+    rng = np.random.default_rng(0)
+    middles = rng.random((10, 784))
+    y = rng.integers(0, 10, n + n_test)
+    X = np.clip(middles[y] + rng.standard_normal((n + n_test, 784)), 0, 1)
+    return X[:n], y[:n], X[n:], y[n:], "random"
+
+
+def regression(name: str, quick: bool) -> tuple[Any, Any, Any, Any, str] | None:
+    """Return standardised training and test rows of a regression set."""
+    folder = _data()
+    rng = np.random.default_rng(0)
+    if folder is None:
+        X = rng.standard_normal((400, 5))
+        y, held, name = np.sin(X[:, 0]) + X[:, 1], np.arange(400) >= 300, "random"
+    elif name == "protein":
+        raw = np.load(folder / "regression" / "splits" / "protein-tertiary-structure.npz", allow_pickle=True)
+        X, y = np.asarray(raw["X"], dtype=float), np.asarray(raw["y"], dtype=float).ravel()
+        held = np.zeros(len(y), dtype=bool)
+        held[np.asarray(raw["test_index"][0], dtype=int)] = True
+    else:
+        with lzma.open(folder / "regression" / "california_housing_sklearn.csv.xz", "rt") as file:
+            text = file.read()
+        rows = np.genfromtxt(io.StringIO(text), delimiter=",", skip_header=1)
+        X, y = rows[:, :-1], rows[:, -1]
+        held = rng.permutation(len(y)) < len(y) // 5
+    if quick:
+        chosen = rng.permutation(len(y))[:400]
+        X, y, held = X[chosen], y[chosen], held[chosen]
+    mean, spread = X[~held].mean(axis=0), X[~held].std(axis=0)
+    X = (X - mean) / np.where(spread > 0, spread, 1)
+    return X[~held], y[~held], X[held], y[held], name
+
+
+def row(scene: str, name: str, seconds: float | None = None, **more: Any) -> Row:
+    return {"scene": scene, "name": name, "seconds": seconds, **more}
+
+
+def scene_mnist(quick: bool, repeats: int) -> list[Row]:
+    """1000 centres: the fit of all ten classes, errors beside the times."""
+    from grls import NystromGRLSClassifier
+    from grls.kernels import Gaussian
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.pipeline import make_pipeline
+
+    n, M, g = (600, 50, 0.02) if quick else (60_000, 1000, 0.02)
+    X, y, X_test, y_test, source = digits(n, 200 if quick else 10_000)
+
+    def ours(precision: str) -> Any:
+        return NystromGRLSClassifier(
+            Gaussian(1 / np.sqrt(2 * g)), n_centers=M, precision=precision, regularization=1e-6
+        ).fit(X, y)
+
+    def theirs() -> Any:
+        nystroem = Nystroem(gamma=g, n_components=M, random_state=0)
+        return make_pipeline(nystroem, RidgeClassifier(alpha=1e-6 * n)).fit(X, y)
+
+    fits = {
+        "grls": partial(ours, "double"),
+        "grls single": partial(ours, "single"),
+        "Nystroem + RidgeClassifier": theirs,
+    }
+    errors = {name: 100 * (1 - fit().score(X_test, y_test)) for name, fit in fits.items()}
+    times = interleaved(
+        {name: partial(stopwatch, fit) for name, fit in fits.items()}, repeats, 0.0 if quick else 0.4
+    )
+    theirs_time = times["Nystroem + RidgeClassifier"]
+    return [
+        row(
+            f"mnist ({source}), n={n}, M={M}",
+            name,
+            t.median,
+            error=round(errors[name], 2),
+            ratio=round(theirs_time.ratio_to(t), 2),
+        )
+        for name, t in times.items()
+    ]
+
+
+def scene_svc(quick: bool, repeats: int) -> list[Row]:
+    """Many centres against a support vector machine; the pixels are those of the thesis, [-1, 1]."""
+    from grls import NystromGRLSClassifier
+    from grls.kernels import Gaussian
+
+    n, M = (600, 80) if quick else (60_000, 5000)
+    X, y, X_test, y_test, source = digits(n, 200 if quick else 10_000)
+    scene = f"svc ({source}), n={n}"
+    out = []
+    for name, precision in (("grls single", "single"),):
+        model = NystromGRLSClassifier(
+            Gaussian(1 / np.sqrt(2 * 0.02)), n_centers=M, precision=precision, regularization=1e-7
+        )
+        seconds = stopwatch(partial(model.fit, X, y))
+        error = 100 * (1 - model.score(X_test, y_test))
+        out.append(row(scene, f"{name}, M={M}", seconds, error=round(error, 2)))
+    try:
+        from sklearnex.svm import SVC
+    except ImportError:
+        return out
+    model = SVC(C=2, gamma=0.0039 * (1 if quick else 4))
+    seconds = stopwatch(partial(model.fit, X, y))
+    error = 100 * (1 - model.score(X_test, y_test))
+    out.append(row(scene, "scikit-learn-intelex SVC", seconds, error=round(error, 2)))
+    for entry in out:
+        entry["ratio"] = round(seconds / entry["seconds"], 2)
+    return out
+
+
+def scene_rows(quick: bool, repeats: int) -> list[Row]:
+    """Rows of 20 columns in memory: seconds, and the peak above the data in a process of its own."""
+    sizes, M = ((1000, 3000), 40) if quick else ((100_000, 300_000, 1_000_000), 1000)
+    out = []
+    for n in sizes:
+        command = [sys.executable, "-m", "bench.nystrom", "--measure-rows", str(n), str(M)]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        result = json.loads(done.stdout.splitlines()[-1])
+        out.append(row(f"rows, d=20, M={M}", f"n={n}", result["seconds"], mib=round(result["bytes"] / 2**20)))
+    exponent = growth(list(sizes), [entry["seconds"] for entry in out])
+    for entry in out:
+        entry["exponent"] = round(exponent, 2)
+    return out
+
+
+def measure_rows(n: int, M: int) -> None:
+    """Fit n rows once and print seconds and bytes above the data."""
+    from grls import NystromGRLSRegressor
+    from grls.kernels import Gaussian
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 20))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
+    NystromGRLSRegressor(Gaussian(4.0), features="linear", n_centers=40).fit(X[:200], y[:200])
+    before = _forget_peak()
+    model = NystromGRLSRegressor(Gaussian(4.0), features="linear", n_centers=M)
+    seconds = stopwatch(partial(model.fit, X, y))
+    print(json.dumps({"seconds": seconds, "bytes": _peak() - before}))
+
+
+def scene_dask(quick: bool, repeats: int) -> list[Row]:
+    """Rows made on the workers and kept there: one worker, two workers, and the fit in memory."""
+    import dask.array as da
+    from dask.distributed import Client, LocalCluster
+    from grls import NystromGRLSRegressor, set_num_threads
+    from grls.dask import NystromGRLSRegressor as OnDask
+    from grls.kernels import Gaussian
+
+    n, M, chunk = (2000, 40, 500) if quick else (200_000, 1000, 12_500)
+    parameters = {"kernel": Gaussian(4.0), "features": "linear", "n_centers": M, "regularization": 1e-5}
+    times: dict[str, list[float]] = {}
+    answers = {}
+    for workers in (1, 2):
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            X = da.random.default_rng(0).standard_normal((n, 20), chunks=(chunk, 20)).persist()
+            y = (da.sin(X[:, 0]) + X[:, 1] * X[:, 2]).persist()
+            client.gather(client.compute(X.sum()))
+            OnDask(**{**parameters, "n_centers": 40}).fit(X[:1000], y[:1000])  # the workers import grls
+            name = f"Dask, {workers} worker{'s' if workers > 1 else ''}"
+            for _ in range(repeats):
+                model = OnDask(**parameters)
+                times.setdefault(name, []).append(stopwatch(partial(model.fit, X, y)))
+            local_X, local_y = X.compute(), y.compute()
+            answers[name] = model.predict(local_X[:1000])
+        for threads in (workers,):
+            set_num_threads(threads)
+            model = NystromGRLSRegressor(**parameters)
+            for _ in range(repeats):
+                name = f"in memory, {threads} thread{'s' if threads > 1 else ''}"
+                times.setdefault(name, []).append(stopwatch(partial(model.fit, local_X, local_y)))
+            answers[name] = model.predict(local_X[:1000])
+            set_num_threads(None)
+    reference = answers["in memory, 2 threads"]
+    for name, values in answers.items():
+        if not np.allclose(values, reference, atol=1e-8):
+            raise SystemExit(f"{name} gives other answers")
+    best = {name: min(seconds) for name, seconds in times.items()}
+    return [
+        row(f"dask, n={n}, M={M}", name, seconds, ratio=round(best["Dask, 1 worker"] / seconds, 2))
+        for name, seconds in best.items()
+    ]
+
+
+def scene_regression(quick: bool, repeats: int) -> list[Row]:
+    """Test errors of centres beside the exact model of as many rows as a matrix has room for."""
+    from grls import GRLSRegressor, NystromGRLSRegressor
+    from grls.kernels import Laplace
+
+    out = []
+    for name in ("protein", "california"):
+        X, y, X_test, y_test, source = regression(name, quick)
+        scene = f"{source}, n={len(y)}, d={X.shape[1]}"
+        width = float(np.sqrt(X.shape[1]))
+        models: dict[str, tuple[Any, int]] = {}  # and how many rows they are fitted to
+        for M in (20, 40) if quick else (500, 2000):
+            centred = NystromGRLSRegressor(Laplace(width), features="linear", n_centers=M)
+            models[f"grls, M={M}"] = centred, len(y)
+        part = min(len(y), 200 if quick else 4000)
+        exact = GRLSRegressor(Laplace(width), features="linear", regularization="gcv")
+        models[f"exact, {part} rows"] = exact, part
+        for label, (model, n_rows) in models.items():
+            seconds = stopwatch(partial(model.fit, X[:n_rows], y[:n_rows]))
+            error = float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)))
+            out.append(row(scene, label, seconds, error=round(error, 4)))
+    return out
+
+
+SCENES = {
+    "mnist": scene_mnist,
+    "svc": scene_svc,
+    "rows": scene_rows,
+    "dask": scene_dask,
+    "regression": scene_regression,
+}
+COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent")
+
+
+def markdown(rows: list[Row], machine: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
+    lines = [
+        f"Measured on {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
+        f"{packages}; commit {machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
+        "times as long the peer of the scene takes (of `dask`: one worker). `error`: percent of labels, or "
+        "root mean square.",
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "| " + " | ".join("---" for _ in COLUMNS) + " |",
+    ]
+    for entry in rows:
+        cells = [entry.get(column) for column in COLUMNS]
+        cells[2] = f"{entry['seconds']:.3g}"
+        lines.append("| " + " | ".join("" if cell is None else str(cell) for cell in cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.nystrom", description=__doc__)
+    parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="a run of seconds; times mean nothing")
+    parser.add_argument("--output", type=Path, help="directory of the results; default: bench/results")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--measure-rows", nargs=2, type=int, metavar=("N", "M"), help=argparse.SUPPRESS)
+    a = parser.parse_args(arguments)
+    if a.measure_rows:
+        measure_rows(*a.measure_rows)
+        return 0
+    load = load_before()
+    rows: list[Row] = []
+    with threadpool_limits(a.threads):
+        for name in a.scenes:
+            for entry in SCENES[name](a.quick, 1 if a.quick else a.repeats):
+                print(
+                    "  ".join(f"{column}={entry[column]}" for column in COLUMNS if column in entry),
+                    flush=True,
+                )
+                rows.append(entry)
+        machine = facts(ROOT) | {"load": load}
+    output = a.output or (None if a.quick else RESULTS)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        stem = "nystrom" if len(a.scenes) == len(SCENES) else "nystrom-" + "-".join(a.scenes)
+        with (output / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+        (output / f"{stem}.md").write_text(markdown(rows, machine), encoding="utf-8")
+    return 0

@@ -1,0 +1,376 @@
+"""The Nyström models on Dask: rows on many machines, one small matrix of sums from each partition.
+
+`NystromGRLSRegressor` and `NystromGRLSClassifier` of this module take Dask arrays and data frames. One graph
+does a fit: every partition offers rows for the centres, one worker chooses them, every partition adds up its
+rows (see `grls.nystrom`), the sums meet in a tree, and one worker solves. The client gets the model and never
+a partition; a worker that is lost costs the tasks it held, and the answer is that of the same rows in memory.
+Everything works with `dask.distributed` (a client that exists is used) and with the local schedulers.
+
+Partitions are read twice, as sums need the centres: ``persist()`` them where they are expensive to make and
+fit into the memory of the cluster. Workers of one thread each suit best; Dask's nannies set their BLAS to one
+thread.
+
+>>> import dask.array as da
+>>> import numpy as np
+>>> from grls.dask import NystromGRLSRegressor
+>>> x = np.linspace(0, 10, 2000)[:, None]
+>>> X, y = da.from_array(x, chunks=(500, 1)), da.from_array(np.sin(x[:, 0]), chunks=500)
+>>> model = NystromGRLSRegressor(n_centers=30).fit(X, y)
+>>> predictions = model.predict(X)  # lazy, partition by partition
+>>> bool(abs(predictions - y).max().compute() < 1e-3)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+try:
+    import dask.array as da
+    from dask.base import compute, is_dask_collection
+    from dask.delayed import Delayed, delayed
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise ImportError('grls.dask needs Dask: pip install "grls[dask]"') from error
+from sklearn.base import clone
+
+from . import nystrom
+from ._landmarks import Pool
+from ._sums import Sums
+from .nystrom import Block
+
+__all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
+
+_HEADER = ("n_features_in_", "feature_names_in_", "_y_shape")  # what a block tells of all blocks
+_FAN = 8  # results that meet in one task of a tree
+
+
+def _is_frame(collection: Any) -> bool:
+    return hasattr(collection, "map_partitions") and hasattr(collection, "columns")
+
+
+def _is_dask(collection: Any) -> bool:
+    return bool(is_dask_collection(collection))
+
+
+# Tasks. They run on the workers.
+
+
+def _rows(model: Any, number: int, X: Any, y: Any, weight: Any, *, reset: bool) -> Block | None:
+    """Return the checked rows of a partition, or None where it has none, which happens after filters."""
+    if X.shape[0] == 0:
+        return None
+    try:
+        weights = None if weight is None else np.asarray(weight)
+        block: Block = model._block(X, np.asarray(y), weights, reset=reset)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number}: {error}") from error
+    return block
+
+
+def _sample(model: Any, seed: int, number: int, X: Any, y: Any, weight: Any) -> Any:
+    """Return the rows a partition offers as centres, and what it tells of the columns."""
+    model = clone(model)
+    block = _rows(model, number, X, y, weight, reset=True)
+    if block is None:
+        return None
+    pool = model._pool(seed)
+    pool.add(block.X, block.y)
+    like = None if block.raw is None else block.raw.iloc[:0]
+    return pool, {name: getattr(model, name) for name in _HEADER if hasattr(model, name)}, number, like
+
+
+def _join_samples(samples: list[Any]) -> Any:
+    there = [sample for sample in samples if sample is not None]
+    if not there:
+        return None
+    pool, header, number, like = there[0]
+    for other, theirs, place, _ in there[1:]:
+        for name in header:
+            if not np.array_equal(header[name], theirs[name]):
+                what = {"n_features_in_": "columns", "feature_names_in_": "names of columns"}.get(
+                    name, "targets"
+                )
+                raise ValueError(
+                    f"partition {place} has other {what} than partition {number}: "
+                    f"{theirs[name]!r}, not {header[name]!r}"
+                )
+        pool = pool.merge(other)
+    return pool, header, number, like
+
+
+def _plan(model: Any, seed: int, sample: Any) -> Any:
+    """Return the model with its centres, kernel and features fixed."""
+    if sample is None:
+        raise ValueError("all partitions are empty: nothing is there to fit")
+    pool: Pool
+    pool, header, _, like = sample
+    model = clone(model)
+    for name, value in header.items():
+        setattr(model, name, value)
+    model._begin(pool, like, model._fitted_on(pool, like), seed)
+    return model
+
+
+def _sum(plan: Any, number: int, X: Any, y: Any, weight: Any) -> Sums | None:
+    block = _rows(plan, number, X, y, weight, reset=False)
+    if block is None:
+        return None
+    try:
+        sums: Sums = plan._sum(block)
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from error
+    return sums
+
+
+def _join_sums(parts: list[Sums | None]) -> Sums | None:
+    total: Sums | None = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+def _solve(plan: Any, sums: Sums) -> dict[str, Any]:
+    plan._conclude(sums)
+    plan._forget_sums()
+    return {name: value for name, value in vars(plan).items() if name.endswith("_") or name.startswith("_")}
+
+
+def _apply(X: Any, model: Any, method: str) -> Any:
+    return getattr(model, method)(X)
+
+
+def _frame_apply(X: Any, model: Any, method: str) -> Any:
+    import pandas as pd
+
+    empty = np.empty((0, *model._value_shape(method)), model._value_type(method))
+    values = getattr(model, method)(X) if len(X) else empty
+    return pd.Series(values, index=X.index) if values.ndim == 1 else pd.DataFrame(values, index=X.index)
+
+
+def _right(model: Any, X: Any, y: Any, weight: Any) -> Any:
+    if X.shape[0] == 0:
+        return np.zeros(2)
+    weights = np.ones(X.shape[0]) if weight is None else np.asarray(weight)
+    return np.array([weights @ (model.predict(X) == np.asarray(y)), weights.sum()])
+
+
+def _moments(model: Any, X: Any, y: Any, weight: Any) -> Any:
+    """Return Σw, Σwy, Σwy², Σw(y − f)² of a partition, the last three of each output."""
+    if X.shape[0] == 0:
+        return 0.0
+    targets, values = (np.asarray(v).reshape(X.shape[0], -1) for v in (y, model.predict(X)))
+    weights = np.ones(X.shape[0]) if weight is None else np.asarray(weight)
+    total = np.full(targets.shape[1], weights.sum())
+    return np.stack([total, weights @ targets, weights @ targets**2, weights @ (targets - values) ** 2])
+
+
+# Graphs. They are built by the client.
+
+
+def _tree(parts: list[Delayed], join: Callable[[list[Any]], Any]) -> Delayed:
+    """Join results some at a time, so that no worker has to hold them all."""
+    while len(parts) > 1:
+        parts = [delayed(join)(parts[i : i + _FAN]) for i in range(0, len(parts), _FAN)]
+    return parts[0]
+
+
+def _by_rows(collection: Any, name: str, like: Any = None) -> list[Delayed]:
+    """Return the partitions of a collection, cut along the rows as those of `like` are."""
+    if hasattr(collection, "chunks"):
+        if collection.ndim == 2 and collection.numblocks[1] > 1:
+            collection = collection.rechunk({1: -1})
+        if like is not None and hasattr(like, "chunks") and collection.chunks[0] != like.chunks[0]:
+            known = not (np.isnan(sum(collection.chunks[0])) or np.isnan(sum(like.chunks[0])))
+            if known and sum(collection.chunks[0]) != sum(like.chunks[0]):
+                raise ValueError(f"{name} has {sum(collection.chunks[0])} rows, X has {sum(like.chunks[0])}")
+            if known:
+                collection = collection.rechunk({0: like.chunks[0]})
+        return list(collection.to_delayed().ravel())
+    return list(collection.to_delayed())
+
+
+def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Delayed], list[Any], list[Any]]:
+    """Return the partitions of X, y and the weights side by side."""
+    if _is_frame(X):
+        names = [] if not isinstance(y, str | list) else [y] if isinstance(y, str) else list(y)
+        targets = X[y] if names else y
+        weights = X[sample_weight] if isinstance(sample_weight, str) else sample_weight
+        names += [sample_weight] if isinstance(sample_weight, str) else []
+        X = X.drop(columns=names) if names else X
+    else:
+        targets, weights = y, sample_weight
+    if not _is_dask(targets) or not (weights is None or _is_dask(weights)):
+        raise TypeError("with a Dask collection as X, y and sample_weight must be Dask collections too")
+    rows = _by_rows(X, "X")
+    labels = _by_rows(targets, "y", X)
+    weighted = [None] * len(rows) if weights is None else _by_rows(weights, "sample_weight", X)
+    if not len(rows) == len(labels) == len(weighted):
+        raise ValueError(
+            f"X has {len(rows)} partitions, y {len(labels)}"
+            + ("" if weights is None else f", sample_weight {len(weighted)}")
+            + ": they must be cut along the same rows"
+        )
+    return rows, labels, weighted
+
+
+class _OnDask:
+    """Fits and predicts on Dask collections; whatever else is left to the model in memory."""
+
+    def fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit the model to Dask collections, or to what the model in memory takes.
+
+        Parameters
+        ----------
+        X : dask array or dask data frame of shape (m, d)
+            Training points.
+        y : dask array, series or data frame of shape (m,) or (m, k), or str or list of str
+            Targets or labels; for a data frame X, the names of their columns.
+        sample_weight : dask array or series of shape (m,), or str, default=None
+            Weights.
+
+        Returns
+        -------
+        NystromGRLSRegressor or NystromGRLSClassifier
+            The fitted model.
+        """
+        if not _is_dask(X):
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+        self._check_parameters()
+        if self.solver == "cg":
+            raise ValueError('grls.dask solves from sums: use solver="cholesky"')
+        rows, labels, weights = _partitions(X, y, sample_weight)
+        seed = self._seed()
+        blank = delayed(clone(self), pure=False)
+        parts = list(zip(range(len(rows)), rows, labels, weights, strict=True))
+        sample = _tree([delayed(_sample)(blank, seed, *part) for part in parts], _join_samples)
+        plan = delayed(_plan)(blank, seed, sample)
+        sums = _tree([delayed(_sum)(plan, *part) for part in parts], _join_sums)
+        (state,) = compute(delayed(_solve)(plan, sums))
+        self._forget_sums()
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            del self.__dict__[name]
+        self.__dict__.update(state)
+        return self
+
+    def _value_shape(self: Any, method: str) -> tuple[int, ...]:
+        """Return the shape of the values of one row."""
+        if not hasattr(self, "classes_"):
+            return tuple(self._y_shape)
+        n_outputs = self.dual_coef_.shape[1]
+        return () if method == "predict" or n_outputs == 1 else (n_outputs,)
+
+    def _lazily(self: Any, X: Any, method: str) -> Any:
+        if not _is_dask(X):
+            return getattr(super(), method)(X)
+        model = delayed(self, pure=False)
+        if _is_frame(X):
+            return X.map_partitions(_frame_apply, model, method, meta=self._meta(method))
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        shape, dtype = self._value_shape(method), self._value_type(method)
+        if shape == ():
+            return da.map_blocks(_apply, X, model, method, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+        chunks = (X.chunks[0], shape)
+        return da.map_blocks(
+            _apply, X, model, method, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype)
+        )
+
+    def _value_type(self: Any, method: str) -> Any:
+        return self.classes_.dtype if method == "predict" and hasattr(self, "classes_") else np.dtype(float)
+
+    def _meta(self: Any, method: str) -> Any:
+        import pandas as pd
+
+        shape, dtype = self._value_shape(method), self._value_type(method)
+        empty = np.empty((0, *shape), dtype)
+        return pd.Series(empty) if shape == () else pd.DataFrame(empty)
+
+    def predict(self: Any, X: Any) -> Any:
+        """Return the predictions, lazy for a Dask collection.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame, or what the model in memory takes, of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        dask array, dask series or data frame, or ndarray, of shape (n,) or (n, k)
+            Values of the model function, or labels.
+        """
+        return self._lazily(X, "predict")
+
+
+class NystromGRLSRegressor(_OnDask, nystrom.NystromGRLSRegressor):
+    """`grls.NystromGRLSRegressor` for Dask collections; parameters and attributes are the same."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the mean of all outputs; of Dask collections without gathering a partition.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n, d)
+            Points.
+        y : dask array, series or data frame, or array-like, of shape (n,) or (n, k)
+            Targets.
+        sample_weight : dask array or series, or array-like, default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            R².
+        """
+        if not _is_dask(X):
+            return float(super().score(X, y, sample_weight))
+        model = delayed(self, pure=False)
+        parts = zip(*_partitions(X, y, sample_weight), strict=True)
+        total, first, second, squared = _tree([delayed(_moments)(model, *p) for p in parts], sum).compute()
+        return float(np.mean(1 - squared / (second - first**2 / total)))
+
+
+class NystromGRLSClassifier(_OnDask, nystrom.NystromGRLSClassifier):
+    """`grls.NystromGRLSClassifier` for Dask collections; parameters and attributes are the same."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the values of the model functions, lazy for a Dask collection.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame, or what the model in memory takes, of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        dask array, dask series or data frame, or ndarray, of shape (n,) or (n, n_classes)
+            For two classes one function, positive for ``classes_[1]``.
+        """
+        return self._lazily(X, "decision_function")
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; of Dask collections without gathering a partition.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n, d)
+            Points.
+        y : dask array or series, or array-like, of shape (n,)
+            Labels.
+        sample_weight : dask array or series, or array-like, default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            The share of labels that are right.
+        """
+        if not _is_dask(X):
+            return float(super().score(X, y, sample_weight))
+        model = delayed(self, pure=False)
+        parts = zip(*_partitions(X, y, sample_weight), strict=True)
+        right, total = _tree([delayed(_right)(model, *p) for p in parts], sum).compute()
+        return float(right / total)
