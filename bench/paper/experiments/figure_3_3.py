@@ -14,9 +14,9 @@ from ..registry import Finding, experiment
 from ._planar import overlapping
 
 
-def machine(kernel):
+def machine(kernel, C):
     """Return the classifier that is drawn."""
-    return grls.GRLSClassifier(kernel)
+    return grls.SVMGBClassifier(kernel, C=C)
 
 
 KERNELS = {
@@ -40,7 +40,7 @@ def figure_3_3(run):
     axes[0, 0].set_title("(a) input: classes that overlap")
     found = {}
     for ax, letter, (name, (kernel, formula)) in zip(axes.flat[1:], "bcd", KERNELS.items(), strict=True):
-        model = machine(kernel).fit(X, y)
+        model = machine(kernel, run.C).fit(X, y)
         display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
         ax.set_title(f"({letter}) {name} kernel, {formula}")
         positive = display.response > 0
@@ -48,7 +48,7 @@ def figure_3_3(run):
         found[name] = run.add(
             kernel=name,
             training=model.score(X, y),
-            cross_validation=cross_val_score(machine(kernel), X, y, cv=run.folds).mean(),
+            cross_validation=cross_val_score(machine(kernel, run.C), X, y, cv=run.folds).mean(),
             pieces=ndimage.label(positive)[1] + ndimage.label(~positive)[1],
             same_as_svc=np.mean(svm.fit(X, y).predict(X) == model.predict(X)),
         )
