@@ -13,7 +13,9 @@ from typing import Any
 
 from .output import ROOT, Store
 from .registry import Experiment, experiments
-from .run import Run
+from .run import OutOfTime, Run
+
+UNFINISHED = 75  # the exit status of a run whose time was over
 
 
 def _change(text: str) -> tuple[str, Any]:
@@ -38,7 +40,18 @@ def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argp
     )
     parser.add_argument("--quick", action="store_true", help="a run of seconds; its figures mean little")
     parser.add_argument("--force", action="store_true", help="run again what is there")
+    parser.add_argument(
+        "--report", action="store_true", help="pages and pictures again, from the cells that are there"
+    )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runs", type=int, metavar="N", help="repetitions, of experiments that have any")
+    parser.add_argument(
+        "--max-seconds",
+        type=float,
+        default=float("inf"),
+        metavar="S",
+        help=f"start no further cell after this time, and exit with {UNFINISHED}; the same command goes on",
+    )
     parser.add_argument(
         "--set", type=_change, action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
     )
@@ -61,15 +74,18 @@ def perform(experiment: Experiment, options: argparse.Namespace) -> None:
     if missing := experiment.missing_data():
         print(f"    left out: GRLS_DATA does not name a folder with {', '.join(missing)}")
         return
-    parameters = experiment.settings(quick=options.quick, changes=dict(options.set))
+    changes = dict(options.set)
+    if options.runs is not None and "runs" in experiment.parameters:
+        changes["runs"] = options.runs
+    parameters = experiment.settings(quick=options.quick, changes=changes)
     store = Store(options.output, experiment, parameters, options.seed)
-    if store.complete() and not options.force:
+    if store.complete() and not (options.force or options.report):
         print(f"    there already: {store.path('.md')}; --force runs it again")
         return
     if left := store.begin(afresh=options.force):
-        print(f"    goes on after {left} rows of an interrupted run")
+        print(f"    goes on after {left} rows of another run")
     start = time.perf_counter()
-    findings = experiment.body(Run(parameters, options.seed, store))
+    findings = experiment.body(Run(parameters, options.seed, store, options.max_seconds))
     store.finish(findings, time.perf_counter() - start)
     for finding in findings:
         answer = {True: "reproduced", False: "NOT reproduced", None: "cannot be said"}[finding.reproduced]
@@ -93,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in names:
         try:
             perform(known[name], options)
+        except OutOfTime:
+            print(f"    {name}: the time is over; the same command goes on from here")
+            return UNFINISHED
         except Exception:  # one experiment that fails must not cost the others
             traceback.print_exc()
             failed.append(name)

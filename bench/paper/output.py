@@ -43,6 +43,7 @@ class Store:
         # As they come back from the file, so that tuples and lists compare as equal.
         self.identity = json.loads(json.dumps({"parameters": parameters, "seed": seed}))
         self.pictures: list[str] = []
+        self.summaries: list[list[str]] = []  # tables for the page, in place of the rows
         self._rows: list[dict[str, Any]] = []
         self._left: list[dict[str, Any]] = []  # by an interrupted run, and not taken up yet
 
@@ -54,12 +55,19 @@ class Store:
             content = json.loads(self.path(".json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        same = {name: content.get(name) for name in self.identity} == self.identity
-        return content if same else {}
+        return content if self._kind(content) == self._kind(self.identity) else {}
+
+    def _kind(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return what decides whether rows are of this experiment: all but how many there are to be."""
+        parameters = content.get("parameters", {})
+        fixed = {name: value for name, value in parameters.items() if name not in self.experiment.extent}
+        return {"parameters": fixed, "seed": content.get("seed")}
 
     def complete(self) -> bool:
         """Whether the result of these parameters is there."""
-        return self._read().get("complete", False) and self.path(".csv").exists()
+        content = self._read()
+        same = {name: content.get(name) for name in self.identity} == self.identity
+        return same and content.get("complete", False) and self.path(".csv").exists()
 
     def begin(self, *, afresh: bool) -> int:
         """Start a table; until `finish` it counts as interrupted.
@@ -104,6 +112,9 @@ class Store:
 
         plt.close(figure)
 
+    def summary(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self.summaries.append(_table(head, rows))
+
     def finish(self, findings: Sequence[Finding], seconds: float) -> None:
         """Write the page and mark the result as complete."""
         content = {
@@ -129,7 +140,11 @@ class Store:
         lines = [f"# {e.title}", "", f"{e.source}. Claim: {e.claim}.", ""]
         lines += [f"![{e.title}]({name})" for name in self.pictures] + [""] * bool(self.pictures)
         lines += _table(["the claim", "found", "reproduced"], [_finding_cells(f) for f in findings])
-        if self._rows:
+        for summary in self.summaries:
+            lines += ["", *summary]
+        if self.summaries:
+            lines += ["", f"All {len(self._rows)} rows are in `{e.name}.csv`."]
+        elif self._rows:
             columns = list(dict.fromkeys(name for row in self._rows for name in row))
             shown = [[_cell(row.get(name)) for name in columns] for row in self._rows[:_MOST_ROWS]]
             lines += ["", *_table(columns, shown)]

@@ -35,6 +35,7 @@ class Experiment:
     parameters: dict[str, Any] = field(default_factory=dict)
     quick: dict[str, Any] = field(default_factory=dict)  # what a run of seconds changes
     data: tuple[str, ...] = ()  # files of the data folder it cannot do without
+    extent: tuple[str, ...] = ()  # parameters that say how many cells there are, not what is in one
 
     def settings(self, *, quick: bool, changes: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters of a run."""
@@ -61,6 +62,7 @@ def experiment(
     parameters: dict[str, Any] | None = None,
     quick: dict[str, Any] | None = None,
     data: Sequence[str] = (),
+    extent: Sequence[str] = (),
 ) -> Callable[[Callable[[Run], Sequence[Finding]]], Experiment]:
     """Make a function an experiment, under its own name."""
 
@@ -70,7 +72,11 @@ def experiment(
             raise ValueError(f"there are two experiments {name}")
         if unknown := (quick or {}).keys() - (parameters or {}).keys():
             raise ValueError(f"{name}: quick changes {sorted(unknown)}, which are no parameters")
-        made = Experiment(name, title, source, claim, body, parameters or {}, quick or {}, tuple(data))
+        if unknown := set(extent) - (parameters or {}).keys():
+            raise ValueError(f"{name}: extent names {sorted(unknown)}, which are no parameters")
+        made = Experiment(
+            name, title, source, claim, body, parameters or {}, quick or {}, tuple(data), tuple(extent)
+        )
         _EXPERIMENTS[name] = made
         return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,10 @@ from .output import Store
 Row = dict[str, Any]
 
 
+class OutOfTime(Exception):
+    """The time that was given is over, and cells are missing; what is done is stored."""
+
+
 class Run:
     """Parameters (as attributes), a seed, rows, and a place for pictures.
 
@@ -20,11 +24,14 @@ class Run:
     that is started again after an interruption takes it from there.
     """
 
-    def __init__(self, parameters: dict[str, Any], seed: int, store: Store) -> None:
+    def __init__(
+        self, parameters: dict[str, Any], seed: int, store: Store, max_seconds: float = float("inf")
+    ) -> None:
         self.parameters = parameters
         self.seed = seed
         self.rows: list[Row] = []
         self._store = store
+        self._end = time.monotonic() + max_seconds
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -47,7 +54,11 @@ class Run:
         """Return the row of a key: from the interrupted run if it is there, else computed and stored."""
         wanted = {name: str(_plain(value)) for name, value in key.items()}
         row = self._store.take(wanted)
-        return self.add(**(row if row is not None else key | compute()))
+        if row is None:
+            if time.monotonic() > self._end:
+                raise OutOfTime
+            row = key | compute()
+        return self.add(**row)
 
     def progress(self, items: Iterable[Any], what: str = "") -> Iterator[Any]:
         """Go through the items and tell how far it is and how long the rest will take."""
@@ -58,6 +69,10 @@ class Run:
             rest = f", {spent / done * (len(todo) - done):.0f} s left" if done and spent > 2 else ""
             print(f"    {what} {done + 1}/{len(todo)}{rest}", flush=True)
             yield item
+
+    def summary(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Show this table on the page instead of the rows."""
+        self._store.summary(head, rows)
 
     def save(self, figure: Any, suffix: str = "") -> None:
         """Write a picture, and close it."""
