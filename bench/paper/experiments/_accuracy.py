@@ -64,8 +64,9 @@ def table(
                 spread = 100 * values(rows, dataset=dataset, size=size, method=method).std()
                 cell = f"{middle:.1f} ± {spread:.1f}"
                 cells.append(f"**{cell}**" if middle >= max(means) - 0.05 else cell)
-            body.append([dataset, str(size), *cells])
-    return ["data", "training", *methods], body
+            runs = len(values(rows, dataset=dataset, size=size, method=methods[0]))
+            body.append([dataset, str(size), str(runs), *cells])
+    return ["data", "training", "runs", *methods], body
 
 
 def draw(rows: Rows, datasets: Sequence[str], sizes: Sequence[int], methods: Sequence[str]) -> Any:

@@ -98,7 +98,9 @@ def _represented(name: str, fitted_on: Any, n_words: int, n_topics: int, seed: i
     """Return words, tfidf and topics; `fitted_on` are positions as bytes, or None for all documents."""
     data = corpus(name)
     rows = np.arange(len(data.y)) if fitted_on is None else np.frombuffer(fitted_on, dtype=np.intp)
-    known = data.counts[:, np.flatnonzero(np.diff(data.counts[rows].tocsc().indptr))]  # words that occur there
+    known = data.counts[
+        :, np.flatnonzero(np.diff(data.counts[rows].tocsc().indptr))
+    ]  # words that occur there
     counts = MutualInformationWords(n_words).fit(known[rows], data.y[rows]).transform(known).tocsr()
     largest = np.maximum(counts[rows].max(axis=0).toarray().ravel(), 1.0)
     scaled = 2.0 * counts.toarray() / largest - 1.0
@@ -230,12 +232,17 @@ METHODS: dict[str, Callable[[Prepared], dict[str, Any]]] = {
 
 
 def fill(run: Any, methods: list[str], *, transductive: bool) -> None:
-    """Compute the cells of all data sets, sizes, runs and methods; one run of everything before the next."""
+    """Compute the cells of all data sets, sizes, runs and methods; one run of everything before the next.
+
+    ``run.fewer_runs`` are pairs of a size and of how many runs it gets instead of ``run.runs``.
+    """
+    fewer = dict(run.fewer_runs)
     cells = [
         (name, size, repetition)
         for repetition in range(run.runs)
         for name in run.datasets
         for size in run.sizes
+        if repetition < fewer.get(size, run.runs)
     ]
     for name, size, repetition in run.progress(cells, "data set, size and run"):
 

@@ -24,7 +24,9 @@ def improves(run, method):
     """Return the data sets where a method is best at more than half of the sizes, and all its wins in words."""
     won = {name: wins(run.rows, method, RIVALS, name, run.sizes) for name in run.datasets}
     told = ", ".join(f"{name} {n}" for name, n in won.items())
-    return [name for name, n in won.items() if 2 * n > len(run.sizes)], f"best of five at {told} of {len(run.sizes)} sizes"
+    return [
+        name for name, n in won.items() if 2 * n > len(run.sizes)
+    ], f"best of five at {told} of {len(run.sizes)} sizes"
 
 
 def over_sizes(run, method, rival, dataset):
@@ -109,13 +111,14 @@ def beyond(run):
         "datasets": list(DATASETS),
         "sizes": list(SIZES),
         "runs": 10,
+        "fewer_runs": [],
         "methods": list(METHODS),
         "n_words": 2000,
         "n_topics": 10,
     },
     quick={"datasets": ["rec", "7-sectors"], "sizes": [100, 400], "runs": 2},
     data=sorted(set(FILES.values())),
-    extent=["datasets", "sizes", "runs", "methods"],
+    extent=["datasets", "sizes", "runs", "fewer_runs", "methods"],
 )
 def grls_2(run):
     fill(run, run.methods, transductive=True)
