@@ -139,7 +139,7 @@ class Store:
         settings = ", ".join(f"{name}={value}" for name, value in self.identity["parameters"].items())
         lines = [f"# {e.title}", "", f"{e.source}. Claim: {e.claim}.", ""]
         lines += [f"![{e.title}]({name})" for name in self.pictures] + [""] * bool(self.pictures)
-        lines += _table(["the claim", "found", "reproduced"], [_finding_cells(f) for f in findings])
+        lines += _findings_tables([asdict(finding) for finding in findings])
         for summary in self.summaries:
             lines += ["", *summary]
         if self.summaries:
@@ -154,9 +154,19 @@ class Store:
         return "\n".join(lines) + "\n"
 
 
-def _finding_cells(finding: Finding) -> list[str]:
-    answer = {True: "yes", False: "**no**", None: "cannot be said"}[finding.reproduced]
-    return [finding.claim, finding.found, answer]
+def _findings_tables(findings: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the paper's claims in one table, and ours in another."""
+    answers = {True: "yes", False: "**no**", None: "cannot be said"}
+    lines: list[str] = []
+    for ours, head in (
+        (False, ["the claim", "found", "reproduced"]),
+        (True, ["beyond the paper", "found", "holds"]),
+    ):
+        mine = [f for f in findings if f.get("ours", False) == ours]
+        if mine:
+            lines += [""] * bool(lines)
+            lines += _table(head, [[f["claim"], f["found"], answers[f["reproduced"]]] for f in mine])
+    return lines
 
 
 def _cell(value: Any) -> str:
@@ -172,15 +182,18 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def write_index(folder: Path) -> None:
-    """Write the list of all results in the folder."""
-    rows = []
+    """Write the list of all results in the folder, with what was found."""
+    rows, sections = [], []
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.get("complete"):
-            verdicts = [finding["reproduced"] for finding in content["findings"]]
+            verdicts = [f["reproduced"] for f in content["findings"] if not f.get("ours", False)]
             known = [verdict for verdict in verdicts if verdict is not None]
             page = f"[{path.stem}]({path.stem}.md)"
             rows.append([page, content["source"], content["title"], f"{sum(known)} of {len(verdicts)}"])
+            sections += ["", f"## {page}: {content['title']}", "", *_findings_tables(content["findings"])]
     table = _table(["experiment", "source", "title", "claims reproduced"], rows)
-    text = "\n".join(["# The papers' experiments", "", "Made by `python -m bench.paper`.", "", *table])
+    text = "\n".join(
+        ["# The papers' experiments", "", "Made by `python -m bench.paper`.", "", *table, *sections]
+    )
     (folder / "index.md").write_text(text + "\n", encoding="utf-8")

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim of the paper beside what was found; `reproduced` is None where it cannot be said."""
+    """One claim of the paper beside what was found; `reproduced` is None where it cannot be said.
+
+    A claim that is `ours` is not the paper's: it says something about what the paper leaves open.
+    """
 
     claim: str
     found: str
     reproduced: bool | None
+    ours: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def mean(rows: Rows, **key: Any) -> float:
 
 
 def gain(rows: Rows, method: str, rival: str, **key: Any) -> tuple[float, float]:
-    """Return by how many points of accuracy a method beats a rival on the same splits, and the standard error."""
+    """Return by how many points a method beats a rival on the same splits, and the standard error."""
     difference = 100 * (values(rows, method=method, **key) - values(rows, method=rival, **key))
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
     return float(difference.mean()), float(error)

@@ -1,11 +1,12 @@
 """Objects from all sides (COIL-20), and classifiers with geodesic neighbours as free features.
 
-The papers' feature p of an image says whether class p is among its three nearest neighbours along the manifold.
-Nearest *training* images, that is: an image's nearest of all would seldom have a label. The graph joins all
-images, those of the test too (without their labels), for it is these in between that show the manifold.
+The paper's feature p of an image says whether class p is among its three nearest neighbours along the
+manifold. Nearest *training* images, that is: an image's nearest of all would seldom have a label. The graph
+joins all images, those of the test too (without their labels), for it is these in between that show the
+manifold.
 
-Features are made again in every fold of cross-validation: made once from all training labels, they would hold the
-labels that the fold is to predict.
+Features are made again in every fold of cross-validation: made once from all training labels, they would hold
+the labels that the fold is to predict.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def accuracy(method: str, graph: int | None, train: Any, at: Any, sigma: float, 
 
 
 def searched(method: str, graph: int | None, train: Any, test: Any) -> dict[str, Any]:
-    """Choose σ and C by cross-validation; many settings tie, and the range of these on the test is told too."""
+    """Choose σ and C by cross-validation; many settings tie, and their range on the test is told too."""
     data = images()
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     parts = [(train[a], train[b]) for a, b in folds.split(train, data.y[train])]

@@ -1,8 +1,8 @@
 """Text as the papers prepare it, and the classifiers they compare on it.
 
 A document is a bag of the 2,000 words with the highest mutual information with the class, each word's count
-scaled linearly into [-1, 1], beside ten topics found by pLSA. The papers do not say which documents choose the
-words and find the topics; `Prepared` knows both readings.
+scaled linearly into [-1, 1], beside ten topics found by pLSA. The papers do not say which documents choose
+the words and find the topics; `prepare` knows both readings.
 """
 
 from __future__ import annotations

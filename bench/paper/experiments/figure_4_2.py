@@ -23,7 +23,7 @@ def draw_search(ax, rows, costs, widths):
     )
     top = 100 * grid.max()
     levels = sorted(top - np.array([0, 0.25, 0.5, 1, 2, 4, 8, 16, 40]))
-    lines = ax.contourf(costs, widths, 100 * grid, levels=[*levels, top + 0.01], cmap="viridis")
+    lines = ax.contourf(costs, widths, 100 * grid, levels=[*levels, top + 0.01], cmap="viridis", extend="min")
     ax.figure.colorbar(lines, ax=ax, label="accuracy in cross-validation, %")
     ax.set(xlabel="log₂ C", ylabel="log₂ g", title="SVM, as the thesis")
 

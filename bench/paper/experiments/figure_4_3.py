@@ -19,9 +19,9 @@ LINEAR, GAUSSIAN = "linear SVM", "Gaussian SVM"
 SHOWN = 30
 
 
-def gaussian_discriminant():
-    """Return what one normal distribution per digit says, after forty principal components."""
-    return make_pipeline(PCA(40, random_state=0), QuadraticDiscriminantAnalysis(reg_param=0.02))
+def gaussian_discriminant(components):
+    """Return what one normal distribution per digit says, after some principal components."""
+    return make_pipeline(PCA(components, random_state=0), QuadraticDiscriminantAnalysis(reg_param=0.02))
 
 
 def tuned(X, y, widths, rows):
@@ -93,15 +93,15 @@ def free_svm(data, rows, features):
     return model.predict(new), {"sigma": sigma, "parameter": 10.0, "rows": rows}
 
 
-def methods(small, large):
+def methods(small=0, large=0, components=1):
     """Return the classifiers by name, the cheap ones first; each gives its answers and what it was told."""
-    answers = EstimatorFeatures(gaussian_discriminant(), method="decision_function", cv=3)
+    answers = EstimatorFeatures(gaussian_discriminant(components), method="decision_function", cv=3)
     return {
         "G-RLSC, straightened, few rows": lambda d: least_squares(d, small),
         "… with Gaussian discriminants free": lambda d: least_squares(d, small, features=answers),
         "SVM, straightened, few rows": lambda d: free_svm(d, small, "constant"),
         "SVM-GB, … with Gaussian discriminants free": lambda d: free_svm(d, small, answers),
-        "Gaussian discriminants alone": lambda d: discriminant(d),
+        "Gaussian discriminants alone": lambda d: discriminant(d, components),
         LINEAR: linear_svm,
         GAUSSIAN: gaussian_svm,
         "G-RLSC, straightened, many rows": lambda d: least_squares(d, large, precision="single"),
@@ -109,9 +109,9 @@ def methods(small, large):
     }
 
 
-def discriminant(data):
+def discriminant(data, components):
     X, y, new = data.rows("straightened")
-    return gaussian_discriminant().fit(X, y).predict(new), {}
+    return gaussian_discriminant(components).fit(X, y).predict(new), {}
 
 
 def measured(method, data):
@@ -136,7 +136,8 @@ def measured(method, data):
         "small": 5000,
         "large": 25_000,
         "tune_rows": 3000,
-        "methods": list(methods(0, 0)),
+        "components": 40,
+        "methods": list(methods()),
     },
     quick={"training": 2000, "small": 1000, "large": 2000, "tune_rows": 500},
     data=[FILE],
@@ -144,7 +145,7 @@ def measured(method, data):
 )
 def figure_4_3(run):
     data = Data(run.training, run.tune_rows)
-    known = methods(run.small, run.large)
+    known = methods(run.small, run.large, run.components)
     for name in run.progress(run.methods, "method"):
         run.cell(lambda method=known[name]: measured(method, data), method=name)
     found = {row["method"]: row for row in run.rows}
@@ -179,8 +180,9 @@ def figure_4_3(run):
         compared(LINEAR, CLAIMED["linear"]),
         compared(GAUSSIAN, CLAIMED["Gaussian"]),
         Finding(
-            "(ours) a kernel machine beats the fine-tuned network's 98.38 %",
+            "a kernel machine beats the fine-tuned network's 98.38 %",
             f"{best['method']}, {best['rows']} rows: {best['accuracy']:.2%}",
             best["accuracy"] > CLAIMED["network"],
+            ours=True,
         ),
     ]

@@ -11,7 +11,7 @@ KNN = "kNN geodesic"
 
 
 def neighbours(graph, train, test):
-    """Return the accuracy of the neighbours alone, and that on the training images without their own labels."""
+    """Return the accuracy of the neighbours alone; validation leaves out the training images' own labels."""
     predicted, y = nearest(graph, train), images().y
     right = float(np.mean(predicted[test] == y[test]))
     return {
@@ -128,6 +128,10 @@ def svmgb_1(run):
     def told(a, b):
         return "; ".join(f"{n}: {of(a, n):.1f} and {of(b, n):.1f}" for n in run.per_class)
 
+    over = {
+        n: [100 * r["accuracy"] for r in run.rows if (r["per_class"], r["method"]) == (n, KNN)]
+        for n in run.per_class
+    }
     return [
         Finding(
             "kNN shows better performance than standard SVM",
@@ -140,15 +144,10 @@ def svmgb_1(run):
             all(abs(of("SVM-GB", n) - of(KNN, n)) < abs(of("SVM", n) - of(KNN, n)) for n in run.per_class),
         ),
         Finding(
-            "(ours) the choice of the graph does not matter",
-            "kNN over graphs: "
-            + "; ".join(
-                f"{n}: {min(g):.1f} to {max(g):.1f}"
-                for n in run.per_class
-                for g in [
-                    [100 * r["accuracy"] for r in run.rows if (r["per_class"], r["method"]) == (n, KNN)]
-                ]
-            ),
-            False,
+            "the choice of the graph makes more of a difference than the machine that has the features",
+            f"{KNN} over graphs: "
+            + "; ".join(f"{n}: {min(over[n]):.1f} to {max(over[n]):.1f}" for n in run.per_class),
+            all(max(over[n]) - min(over[n]) > abs(of("SVM-GB", n) - of("G-RLSC", n)) for n in run.per_class),
+            ours=True,
         ),
     ]

@@ -14,7 +14,7 @@ PAIRS = {"SVM-GB": "SVM", "G-RLSC": "RLSC"}
 @experiment(
     title="Objects from all sides, with kernels that nobody has tuned",
     source="SVM-GB, figure 2",
-    claim="the generalised bias makes SVM-GB more stable to the variations of kernel and regularisation parameters",
+    claim="the generalised bias makes SVM-GB more stable to variations of kernel and regularisation",
     parameters={
         "per_class": 48,
         "graph": 2,

@@ -38,8 +38,8 @@ def svmgb_3(run):
     findings = [
         Finding(
             "SVM with pLSA performs well when the number of training samples is small",
-            f"with 200 documents or fewer it is best in {sum(best(c) == 'SVM pLSA' for c in few)} of {len(few)} "
-            "cells; SVM-GB against it: "
+            f"with 200 documents or fewer it is best in {sum(best(c) == 'SVM pLSA' for c in few)} of "
+            f"{len(few)} cells; SVM-GB against it: "
             + ", ".join(
                 f"{c['dataset']} {c['size']} {told_gain(run.rows, 'SVM-GB', 'SVM pLSA', **c)}" for c in few
             ),
