@@ -19,10 +19,16 @@ and returns its findings::
         parameters={"sizes": [100, 400], "repeats": 10},
         quick={"repeats": 1},
         data=["20newsgroups_orig19997.jsonl.xz"],
+        extent=["sizes", "repeats"],
     )
     def figure_3(run):
         for size in run.progress(run.sizes):
             run.cell(lambda: {"accuracy": measure(size)}, size=size)
+        run.summary(["size", "accuracy"], means(run.rows))
         run.save(draw(run.rows))
         return [Finding("it does so", "+3.1 points with 100 labels", True)]
+
+Cells are stored as they come. Parameters named in ``extent`` say how many there are: when these change, the
+cells that are there stay. ``--max-seconds`` stops between cells, and the same command goes on; ``--report``
+makes pages and pictures again from the cells. `RESULTS.md` beside this file tells what came out of it all.
 """

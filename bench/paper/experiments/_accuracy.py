@@ -71,7 +71,7 @@ def table(
 
 def draw(rows: Rows, datasets: Sequence[str], sizes: Sequence[int], methods: Sequence[str]) -> Any:
     """Return a figure with one panel for each data set, accuracy against the training size."""
-    columns = min(3, len(datasets))
+    columns = 2 if len(datasets) in (2, 4) else min(3, len(datasets))
     lines = -(-len(datasets) // columns)
     figure, axes = plt.subplots(
         lines, columns, figsize=(4 * columns, 3.3 * lines + 0.7), layout="constrained", squeeze=False
