@@ -19,7 +19,7 @@ LOOKS = {
     "G-RLSC": ("#0072B2", "o", "-"),
     "G-RLSC as printed": ("#56B4E9", "v", "-"),
     "G-RLSC auto": ("#CC79A7", "^", "-"),
-    "SVM-GB": ("#0072B2", "s", "-"),
+    "SVM-GB": ("#56B4E9", "s", "-"),
     "RLSC tf-idf": ("#999999", "o", "--"),
     "G-RLSC tf-idf": ("#595959", "o", "-"),
     "G-RLSC auto tf-idf": ("#000000", "^", "-"),
