@@ -11,7 +11,23 @@ array([41.])
 
 What to use when:
 
-======================  ============================================================================"""
+======================  ===================================================================================
+`GRLSRegressor`         regression with a trend, a physical law, or a simpler model's answer as features
+`GRLSClassifier`        classification with such features, one versus all
+`SVMGBClassifier`       support vector classification with such features, one versus one
+`GRLogisticClassifier`  classification with such features and probabilities
+`PriorRLSRegressor`     linear regression with a Gaussian prior on the weights
+`PriorRLSClassifier`    linear classification with such a prior, also on 10⁵ sparse columns
+`TransferPrior`         learns that prior from similar tasks
+`NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
+`KernelPCA`             principal components in a kernel's feature space
+`grls.kernels`          kernels and their algebra
+`grls.features`         features that come up often
+`grls.plotting`         pictures of a model and of how it was chosen
+`grls.core`             the papers' equations on plain arrays
+`grls.datasets`         the data of the papers and benchmarks
+======================  ===================================================================================
+"""
 
 from . import _blas
 from ._core import __version__

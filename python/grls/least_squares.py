@@ -319,7 +319,8 @@ _PARAMETERS = """Parameters
     max_iter : int, default=1000
         Steps after which they stop with a ConvergenceWarning.
     verbose : int, default=0
-        1: a line for each start, point of the grid or step of conjugate gradients; 2: one for each step.{parameters}
+        1: a line for each start, point of the grid or step of conjugate gradients; 2: one for each step of
+        the optimization too.{parameters}
 
     Attributes
     ----------
