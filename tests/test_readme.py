@@ -10,11 +10,12 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 def test_the_examples_of_the_readme_run():
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) >= 4
     names = {}
     for block in blocks:
-        exec(block, names)  # the second block goes on from the first
+        exec(block, names)  # each block goes on from those before
     known, learnt = names["known"], names["learnt"]
+    assert "period=12.0" in repr(names["season"].kernel_)
     assert np.allclose(known + learnt, names["model"].predict(names["x"]))
     assert names["std"] > 0
 
