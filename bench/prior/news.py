@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import lzma
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from grls.datasets import load_20newsgroups
 from numpy.typing import NDArray
 from scipy import sparse
-
-FILE = "20newsgroups_bydate.jsonl.xz"
-SHA256 = "9f045c13746bebbc94509844718881a6fe06d66601bb8aefddca716ba53473e6"
 
 
 @dataclass
@@ -25,22 +19,15 @@ class News:
     train: NDArray[np.bool_]  # (n,)
 
 
-def folder() -> Path | None:
-    """Return the data folder, or None where the environment names none."""
-    name = os.environ.get("GRLS_DATA")
-    return Path(name) if name and (Path(name) / FILE).exists() else None
-
-
-def load(home: Path) -> News:
-    """Read the postings without their headers."""
-    packed = (home / FILE).read_bytes()
-    if hashlib.sha256(packed).hexdigest() != SHA256:
-        raise ValueError(f"{FILE} in the data folder is not the file this experiment was made with")
-    rows = [json.loads(line) for line in lzma.decompress(packed).decode().splitlines()]
+def load() -> News | None:
+    """Return the postings without their headers; None where the environment names no data folder."""
+    if "GRLS_DATA" not in os.environ:
+        return None
+    halves = [load_20newsgroups(subset=name, download_if_missing=False) for name in ("train", "test")]
     return News(
-        [row["text"].partition("\n\n")[2] for row in rows],
-        np.array([row["label"] for row in rows]),
-        np.array([row["split"] == "train" for row in rows]),
+        [text for half in halves for text in half.data],
+        np.concatenate([np.asarray(half.target_names)[half.target] for half in halves]),
+        np.repeat([True, False], [len(half.data) for half in halves]),
     )
 
 

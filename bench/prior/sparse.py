@@ -63,11 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-4])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args(arguments)
-    home = news.folder()
-    if home is None:
+    postings = news.load()
+    if postings is None:
         X, labels = news.artificial()
     else:
-        postings = news.load(home)
         X, labels = TfidfVectorizer(sublinear_tf=True).fit_transform(postings.texts), postings.labels
     print(f"{X.shape[0]} rows, {X.shape[1]} columns, {X.nnz} entries, {len(np.unique(labels))} classes")
     print("| tol | | median seconds | ratio to grls | residual |\n| --- | --- | --- | --- | --- |")

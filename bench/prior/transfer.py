@@ -173,11 +173,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--words", nargs="+", choices=WORDS, default=list(WORDS))
     options = parser.parse_args(arguments)
-    home = news.folder()
-    if home is None:
-        print(f"set GRLS_DATA to a folder with {news.FILE}", file=sys.stderr)
+    postings = news.load()
+    if postings is None:
+        print("set GRLS_DATA to the folder of grls.datasets", file=sys.stderr)
         return 2
-    postings = news.load(home)
     counts = CountVectorizer(min_df=5).fit_transform(postings.texts)
     results = []
     for words in options.words:
