@@ -155,6 +155,8 @@ def test_more_runs_keep_the_cells_that_are_there_and_a_time_limit_loses_none(pap
     assert go("--runs", "2") == (0, 3)
     assert table(tmp_path, "svmgb_3")[:3] == first
     assert go("--runs", "2") == (0, 0)
+    assert go("--runs", "1") == (0, 0)  # fewer runs leave the cells of the others alone
+    assert go("--runs", "2") == (0, 0)
     page = tmp_path / "svmgb_3.md"
     page.unlink()
     assert go("--runs", "2", "--report") == (0, 0)
@@ -216,6 +218,22 @@ def test_machines_for_digits(paper, tmp_path):
     rows = {r["method"]: r for r in table(tmp_path, "figure_4_3")}
     assert float(rows["Gaussian SVM"]["accuracy"]) > 0.85
     assert (tmp_path / "figure_4_3_linear.png").exists()
+
+
+def test_transfer_between_pairs_of_topics(paper, tmp_path, monkeypatch):
+    from bench.prior import news
+
+    names = ["sci.med", "sci.space", "sci.a", "sci.b", "rec.a", "rec.b", "talk.a", "talk.b"]
+    texts, target = written(np.random.default_rng(0), len(names))
+    made = news.News(texts, np.array(names)[target], np.arange(len(texts)) % 2 == 0)
+    monkeypatch.setattr(news, "load", lambda home: made)
+    (tmp_path / "data" / news.FILE).touch()
+    assert performed(paper, tmp_path, "prior_transfer", "--runs", "2", changes=["sizes=[10, 20]"]) == 0
+    complete(tmp_path, "prior_transfer")
+    (row,) = table(tmp_path, "prior_transfer")
+    for n in (10, 20):
+        gain = float(row[f"transfer_{n}"]) - float(row[f"plain_{n}"])
+        assert gain == pytest.approx(float(row[f"gain_{n}"]))
 
 
 def test_straightened_digits_stand_upright(paper):

@@ -125,7 +125,7 @@ class Store:
             "seconds": round(seconds, 2),
             "machine": facts(ROOT),
         }
-        self._write_csv(self._rows)
+        self._write_csv(self._rows + self._left)  # cells beyond this run's extent stay for another
         self.path(".md").write_text(self._page(findings), encoding="utf-8")
         self._write_json(content)
         write_index(self.folder)
