@@ -1,3 +1,5 @@
+import signal
+
 import grls
 import pytest
 from grls import _core
@@ -5,6 +7,9 @@ from hypothesis import settings
 
 settings.register_profile("grls", deadline=None, max_examples=30, derandomize=True, database=None)
 settings.load_profile("grls")
+
+# Background jobs of a shell ignore Ctrl-C, and pass that on; some tests interrupt themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["library", "eigen"])
