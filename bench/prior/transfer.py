@@ -84,7 +84,7 @@ def run(
     words: str,
     pairs: Sequence[tuple[str, str]] = PAIRS,
     sizes: Sequence[int] = SIZES,
-    seeds: int = 10,
+    seeds: int = 6,
 ) -> Iterator[Result]:
     """Yield one result for each pair and number of examples."""
     groups = np.unique(labels)
@@ -170,7 +170,7 @@ def write(results: Sequence[Result], directory: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, help="folder for transfer.csv, .md and .png")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--words", nargs="+", choices=WORDS, default=list(WORDS))
     options = parser.parse_args(arguments)
     postings = news.load()
