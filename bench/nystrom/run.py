@@ -129,7 +129,7 @@ def scene_svc(quick: bool, repeats: int) -> list[Row]:
     out = []
     for name, precision in (("grls single", "single"),):
         model = NystromGRLSClassifier(
-            Gaussian(1 / np.sqrt(2 * 0.02)), n_centers=M, precision=precision, regularization=1e-7
+            Gaussian(1 / np.sqrt(2 * 0.02)), n_centers=M, precision=precision, regularization=2e-6
         )
         seconds = stopwatch(partial(model.fit, X, y))
         error = 100 * (1 - model.score(X_test, y_test))
@@ -185,7 +185,7 @@ def scene_dask(quick: bool, repeats: int) -> list[Row]:
     from grls.dask import NystromGRLSRegressor as OnDask
     from grls.kernels import Gaussian
 
-    n, M, chunk = (2000, 40, 500) if quick else (200_000, 1000, 12_500)
+    n, M, chunk = (2000, 40, 500) if quick else (100_000, 1000, 12_500)
     parameters = {"kernel": Gaussian(4.0), "features": "linear", "n_centers": M, "regularization": 1e-5}
     times: dict[str, list[float]] = {}
     answers = {}
