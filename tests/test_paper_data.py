@@ -226,8 +226,8 @@ def test_transfer_between_pairs_of_topics(paper, tmp_path, monkeypatch):
     names = ["sci.med", "sci.space", "sci.a", "sci.b", "rec.a", "rec.b", "talk.a", "talk.b"]
     texts, target = written(np.random.default_rng(0), len(names))
     made = news.News(texts, np.array(names)[target], np.arange(len(texts)) % 2 == 0)
-    monkeypatch.setattr(news, "load", lambda home: made)
-    (tmp_path / "data" / news.FILE).touch()
+    monkeypatch.setattr(news, "load", lambda: made)
+    (tmp_path / "data" / "20newsgroups_bydate.jsonl.xz").touch()
     assert performed(paper, tmp_path, "prior_transfer", "--runs", "2", changes=["sizes=[10, 20]"]) == 0
     complete(tmp_path, "prior_transfer")
     (row,) = table(tmp_path, "prior_transfer")

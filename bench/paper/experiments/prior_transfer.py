@@ -20,11 +20,11 @@ from ..registry import Finding, experiment
         "runs": 10,
     },
     quick={"words": ["presence"], "pairs": [["sci.med", "sci.space"]], "runs": 3},
-    data=[news.FILE],
+    data=["20newsgroups_bydate.jsonl.xz"],
     extent=["words", "pairs"],
 )
 def prior_transfer(run):
-    postings = news.load(news.folder())
+    postings = news.load()
     counts = CountVectorizer(min_df=5).fit_transform(postings.texts)
     for words in run.words:
         X = transfer.represent(counts, words)
