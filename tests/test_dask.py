@@ -138,34 +138,34 @@ def test_rows_in_memory_still_work():
 # What goes wrong.
 
 
-def load(number, marker, values):
-    """A partition whose worker is killed the first time it is asked for."""
-    if number == 3 and marker is not None and not os.path.exists(marker):
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return values
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("stage", ["centres", "sums"])
 def test_a_killed_worker_does_not_change_the_answer(client, tmp_path, stage):
-    markers = [None if stage == "sums" else str(tmp_path / "killed")]
-
-    def partition(number, values):
-        return da.from_delayed(
-            dask.delayed(load)(number, markers[0], values), shape=values.shape, dtype=values.dtype
-        )
-
-    points = da.concatenate([partition(i, part) for i, part in enumerate(np.split(X, 6))])
     marker = tmp_path / "killed"
 
-    def kill_once(rows):  # as features: called where the sums are made
-        if stage == "sums" and len(rows) == 100 and not marker.exists():
-            marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+    # Inside the test, so that workers get these functions whole: they cannot import this module.
+    def die_once():
+        try:
+            marker.touch(exist_ok=False)
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def load(number, values):  # asked for where the centres are chosen
+        if stage == "centres" and number == 3:
+            die_once()
+        return values
+
+    def features(rows):  # called where the sums are made
+        if stage == "sums" and len(rows) == 100:
+            die_once()
         return np.column_stack([np.ones(len(rows)), rows])
 
-    parameters = {**PARAMETERS, "features": kill_once}
+    def partition(number, values):
+        return da.from_delayed(dask.delayed(load)(number, values), shape=values.shape, dtype=values.dtype)
+
+    points = da.concatenate([partition(i, part) for i, part in enumerate(np.split(X, 6))])
+    parameters = {**PARAMETERS, "features": features}
     model = on_dask.NystromGRLSRegressor(**parameters).fit(points, da.from_array(Y, chunks=(100, 2)))
     assert marker.exists()
     local = nystrom.NystromGRLSRegressor(**parameters).fit(X, Y)
