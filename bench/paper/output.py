@@ -106,7 +106,7 @@ class Store:
 
     def picture(self, figure: Any, suffix: str) -> None:
         name = f"{self.experiment.name}{suffix}.png"
-        figure.savefig(self.folder / name, dpi=150)
+        figure.savefig(self.folder / name, dpi=120)
         self.pictures.append(name)
         from matplotlib import pyplot as plt
 
@@ -125,7 +125,8 @@ class Store:
             "seconds": round(seconds, 2),
             "machine": facts(ROOT),
         }
-        self._write_csv(self._rows + self._left)  # cells beyond this run's extent stay for another
+        beyond = self._left if self.experiment.extent else []  # cells that a run with more of them has made
+        self._write_csv(self._rows + beyond)
         self.path(".md").write_text(self._page(findings), encoding="utf-8")
         self._write_json(content)
         write_index(self.folder)

@@ -74,7 +74,7 @@ def draw(rows: Rows, datasets: Sequence[str], sizes: Sequence[int], methods: Seq
     columns = 2 if len(datasets) in (2, 4) else min(3, len(datasets))
     lines = -(-len(datasets) // columns)
     figure, axes = plt.subplots(
-        lines, columns, figsize=(4 * columns, 3.3 * lines + 0.7), layout="constrained", squeeze=False
+        lines, columns, figsize=(3.6 * columns, 3 * lines + 0.7), layout="constrained", squeeze=False
     )
     for ax in axes.flat[len(datasets) :]:
         ax.set_axis_off()
