@@ -106,7 +106,7 @@ class Store:
 
     def picture(self, figure: Any, suffix: str) -> None:
         name = f"{self.experiment.name}{suffix}.png"
-        figure.savefig(self.folder / name, dpi=120)
+        figure.savefig(self.folder / name, dpi=105)
         self.pictures.append(name)
         from matplotlib import pyplot as plt
 
