@@ -46,6 +46,12 @@ def gain(rows: Rows, method: str, rival: str, **key: Any) -> tuple[float, float]
     return float(difference.mean()), float(error)
 
 
+def clearly_better(rows: Rows, method: str, rival: str, **key: Any) -> bool | None:
+    """Whether a method beats a rival by two standard errors; None where it cannot be said."""
+    points, error = gain(rows, method, rival, **key)
+    return None if np.isnan(error) or abs(points) < 2 * error else points > 0
+
+
 def told_gain(rows: Rows, method: str, rival: str, **key: Any) -> str:
     points, error = gain(rows, method, rival, **key)
     return f"{points:+.1f}" + ("" if np.isnan(error) else f" ± {error:.1f}")
@@ -61,8 +67,8 @@ def table(
             means = [100 * mean(rows, dataset=dataset, size=size, method=method) for method in methods]
             cells = []
             for method, middle in zip(methods, means, strict=True):
-                spread = 100 * values(rows, dataset=dataset, size=size, method=method).std()
-                cell = f"{middle:.1f} ± {spread:.1f}"
+                scores = 100 * values(rows, dataset=dataset, size=size, method=method)
+                cell = f"{middle:.1f}" + (f" ± {scores.std():.1f}" if len(scores) > 1 else "")
                 cells.append(f"**{cell}**" if middle >= max(means) - 0.05 else cell)
             runs = len(values(rows, dataset=dataset, size=size, method=methods[0]))
             body.append([dataset, str(size), str(runs), *cells])

@@ -1,7 +1,7 @@
 """G-RLS, figure 2: text with topics as free features, the words and topics taken from all documents."""
 
 from ..registry import Finding, experiment
-from ._accuracy import draw, gain, mean, table, told_gain
+from ._accuracy import clearly_better, draw, gain, mean, table, told_gain
 from ._text import DATASETS, FILES, METHODS, SIZES, fill
 
 PRINTED, WEB = "G-RLSC as printed", "4-universities"
@@ -55,7 +55,7 @@ def findings_of(run):
                 "SVM excels on 4-universities when the number of training data increases",
                 f"SVM on words against G-RLSC with {largest} pages: "
                 f"{told_gain(rows, 'SVM words', 'G-RLSC', dataset=WEB, size=largest)} points",
-                gain(rows, "SVM words", "G-RLSC", dataset=WEB, size=largest)[0] > 0,
+                clearly_better(rows, "SVM words", "G-RLSC", dataset=WEB, size=largest),
             ),
             Finding(
                 "there, G-RLSC shows better performance than standard RLSC",
