@@ -16,6 +16,8 @@ constexpr double kSinglePrecision = 1e-5;      // gaps from here on are reached 
 constexpr Index kExactSamples = 300;           // up to here the interior point method costs next to nothing
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
+// What an interior point method costs in the numbers that decomposition touches, divided by m³.
+constexpr double kInteriorPointWork = 0.3;
 
 void check(const SvmProblem& p) {
   const auto m = static_cast<Index>(p.labels.size());
@@ -146,7 +148,13 @@ Outcome finished(const Context& context, const SvmProblem& problem, const Pair& 
 
 Outcome by_decomposition(const Context& context, const SvmProblem& problem, const Pair& pair,
                          Vector<double> start) {
-  const NativeOptions options{problem.tolerance, problem.max_iterations, problem.cache_bytes};
+  NativeOptions options;
+  options.tolerance = problem.tolerance;
+  options.max_rounds = problem.max_iterations;
+  options.cache_bytes = problem.cache_bytes;
+  const auto m = static_cast<double>(pair.order.size());
+  if (problem.solver == SvmSolver::automatic && m <= kInteriorPointSamples)
+    options.max_work = kInteriorPointWork * m * m * m;
   NativeSolution solution;
   Index rounds = 0;
   bool enough = false;
@@ -157,7 +165,7 @@ Outcome by_decomposition(const Context& context, const SvmProblem& problem, cons
              (solution.converged && single_precision_suffices(context, problem, pair, solution));
     start = solution.c;
   }
-  if (!enough) {
+  if (!enough && !solution.out_of_work) {
     solution = decompose<double>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start);
     rounds += solution.rounds;
   }

@@ -56,7 +56,8 @@ class Decomposition {
       const double left = std::max(certificate_.relative(), certificate_.infeasibility);
       stalled = left < 0.99 * best ? 0 : stalled + 1;
       best = std::min(best, left);
-      if (out.rounds >= options_.max_rounds || stalled > kPatience) break;
+      out.out_of_work = work_ > options_.max_work;
+      if (out.out_of_work || out.rounds >= options_.max_rounds || stalled > kPatience) break;
       if (multipliers_due()) {
         update_multipliers();
         look();
@@ -158,7 +159,7 @@ class Decomposition {
       const Index i = member(k);
       set_problem_.set(k, c_[i], qp_.lower[i], qp_.upper[i], residual_[i]);
     }
-    set_problem_.solve(balanced_, kInner * violation_, kStepsPerMember * n);
+    const Index steps_done = set_problem_.solve(balanced_, kInner * violation_, kStepsPerMember * n);
 
     std::vector<const S*> moved;
     std::vector<double> steps;
@@ -172,6 +173,8 @@ class Decomposition {
       steps.push_back(step);
     }
     add_to_image(moved, steps);
+    work_ += static_cast<double>(steps_done * n) +
+             static_cast<double>(m_) * static_cast<double>(static_cast<Index>(moved.size()) + V_.cols());
   }
 
   // K + ρVVᵀ within the set; what two members had in the last round as well is there already.
@@ -297,6 +300,7 @@ class Decomposition {
   double highest_ = 0, lowest_ = 0, violation_ = 0;
   double restorable_ = std::numeric_limits<double>::infinity();  // |Vᵀc| from which on done() tries
   Certificate certificate_;
+  double work_ = 0;
   IndexList set_, candidates_;
   std::vector<bool> chosen_;
   WorkingSet<S> set_problem_;

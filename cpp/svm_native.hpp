@@ -9,6 +9,8 @@
 // variance τ the same scheme is the proximal point method: ρ becomes 1/(1/ρ + 1/τ).
 #pragma once
 
+#include <limits>
+
 #include "svm_qp.hpp"
 #include "svm_rows.hpp"
 
@@ -17,6 +19,7 @@ namespace grls {
 struct NativeOptions {
   double tolerance = 1e-4;  // of the gap, relative to the primal value
   Index max_rounds = 0;
+  double max_work = std::numeric_limits<double>::infinity();  // numbers that steps may touch
   double cache_bytes = 0;
 };
 
@@ -25,6 +28,7 @@ struct NativeSolution {
   Certificate certificate;
   Index rounds = 0;
   bool converged = false;
+  bool out_of_work = false;
 };
 
 // balanced: the first column of qp.U is constant, and τ = ∞. start: coefficients within the bounds

@@ -46,7 +46,7 @@ def many_fits() -> GridSearchCV:
 def main(address: str | None = None) -> None:
     """Run both on the cluster at `address`, or on one of two workers on this machine."""
     if address is None:
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         client = Client(cluster)
     else:
         cluster, client = None, Client(address)

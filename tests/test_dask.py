@@ -35,7 +35,7 @@ PARAMETERS = {"kernel": Gaussian(0.8), "features": "linear", "n_centers": 60}
 def client():
     """Two workers, each a process of its own."""
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as connected,
     ):
         yield connected

@@ -191,7 +191,7 @@ def scene_dask(quick: bool, repeats: int) -> list[Row]:
     answers = {}
     for workers in (1, 2):
         with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             X = da.random.default_rng(0).standard_normal((n, 20), chunks=(chunk, 20)).persist()
