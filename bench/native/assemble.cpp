@@ -1,5 +1,5 @@
 // Kernel matrix and change of basis, beside syrk and exp.
-#include "assemble.hpp"
+#include "matrices/assemble.hpp"
 
 #include "common.hpp"
 

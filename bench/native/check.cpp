@@ -1,10 +1,10 @@
 #include "check.hpp"
 
-#include "assemble.hpp"
+#include "base/errors.hpp"
 #include "common.hpp"
-#include "errors.hpp"
-#include "factor.hpp"
-#include "predict.hpp"
+#include "kernels/predict.hpp"
+#include "matrices/assemble.hpp"
+#include "matrices/factor.hpp"
 
 namespace grls::bench {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels.hpp"
-#include "parallel.hpp"
-#include "triangle.hpp"
-#include "vmath.hpp"
+#include "base/parallel.hpp"
+#include "base/vmath.hpp"
+#include "kernels/kernels.hpp"
+#include "matrices/triangle.hpp"
 
 namespace grls::bench {
 

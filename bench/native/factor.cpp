@@ -1,8 +1,8 @@
 // Factorisation, beside potrf.
-#include "factor.hpp"
+#include "matrices/factor.hpp"
 
+#include "base/errors.hpp"
 #include "common.hpp"
-#include "errors.hpp"
 
 namespace grls::bench {
 namespace {

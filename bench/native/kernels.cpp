@@ -1,7 +1,7 @@
 // One kernel matrix of each kernel of the distance, and of the sum of five: the terms share the distances, so
 // that the sum costs little more than its dearest term and one pass over the values for each of the others.
-#include "assemble.hpp"
 #include "common.hpp"
+#include "matrices/assemble.hpp"
 
 namespace grls::bench {
 namespace {

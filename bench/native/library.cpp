@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "blas.hpp"
-#include "errors.hpp"
+#include "base/blas.hpp"
+#include "base/errors.hpp"
 
 #ifndef _WIN32
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // Predictions, beside GEMM and exp: for many rows at once, and for one.
-#include "predict.hpp"
+#include "kernels/predict.hpp"
 
 #include "common.hpp"
 

@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "assemble.hpp"
-#include "parallel.hpp"
-#include "path.hpp"
-#include "points.hpp"
+#include "base/parallel.hpp"
+#include "kernels/points.hpp"
+#include "matrices/assemble.hpp"
+#include "models/path.hpp"
 
 namespace py = pybind11;
 

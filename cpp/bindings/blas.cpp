@@ -1,11 +1,11 @@
 // Binds SciPy's BLAS and LAPACK through the function pointers its Cython modules publish.
-#include "blas.hpp"
+#include "base/blas.hpp"
 
 #include <optional>
 #include <string>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
 
 namespace grls::bindings {
 namespace {

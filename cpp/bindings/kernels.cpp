@@ -1,4 +1,4 @@
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 #include <pybind11/stl.h>
 
@@ -6,9 +6,9 @@
 #include <string>
 #include <tuple>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
-#include "predict.hpp"
+#include "kernels/predict.hpp"
 
 namespace grls::bindings {
 namespace {

@@ -1,4 +1,4 @@
-#include "least_squares.hpp"
+#include "models/least_squares.hpp"
 
 #include <pybind11/stl.h>
 
@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
-#include "factor.hpp"
-#include "gradient.hpp"
-#include "path.hpp"
+#include "matrices/factor.hpp"
+#include "models/gradient.hpp"
+#include "models/path.hpp"
 
 namespace grls::bindings {
 namespace {

@@ -1,5 +1,5 @@
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.doc() =

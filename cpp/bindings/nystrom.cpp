@@ -1,4 +1,4 @@
-#include "nystrom.hpp"
+#include "models/nystrom.hpp"
 
 #include <pybind11/stl.h>
 
@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
-#include "factor.hpp"
+#include "matrices/factor.hpp"
 
 namespace grls::bindings {
 namespace {

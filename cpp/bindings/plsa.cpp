@@ -1,10 +1,10 @@
-#include "plsa.hpp"
+#include "models/plsa.hpp"
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
 
 namespace grls::bindings {
 namespace {

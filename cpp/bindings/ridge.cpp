@@ -1,4 +1,4 @@
-#include "ridge.hpp"
+#include "models/ridge.hpp"
 
 #include <pybind11/stl.h>
 

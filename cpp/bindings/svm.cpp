@@ -1,4 +1,4 @@
-#include "svm.hpp"
+#include "svm/svm.hpp"
 
 #include <pybind11/stl.h>
 
@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/errors.hpp"
 #include "bindings.hpp"
-#include "errors.hpp"
 
 namespace grls::bindings {
 namespace {

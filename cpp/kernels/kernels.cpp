@@ -1,0 +1,241 @@
+#include "kernels/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "base/vmath.hpp"
+
+namespace grls {
+namespace {
+
+// A piece of 512 x 256 doubles is 1 MiB: large enough for a matrix product at full speed, and still in the
+// second-level cache when the kernel function goes over it.
+constexpr Index kPieceRows = 512;
+constexpr Index kPieceColumns = 256;
+
+constexpr Index kFewRows = 4;  // so few that preparing the other points costs more than it saves
+
+// k(x_i, x_i) at all points, and in `roots` what the steps that normalise divide by.
+template <class S>
+std::vector<S> diagonal(const Formula& formula, const std::vector<Points<S>>& points, Index n,
+                        std::vector<std::vector<S>>& roots) {
+  roots.assign(formula.steps().size(), {});
+  std::vector<std::vector<S>> stack;
+  for (std::size_t s = 0; s < formula.steps().size(); ++s) {
+    const Step& step = formula.steps()[s];
+    if (step.is_term) {
+      stack.emplace_back(static_cast<std::size_t>(n), S(0));  // no point is away from itself
+      if (quantity(step.term) == Quantity::products)
+        points[static_cast<std::size_t>(step.group)].self_products(stack.back().data());
+      apply_term(step, stack.back().data(), n);
+    } else if (step.combine == Combine::normalize) {
+      for (S& value : stack.back()) {
+        require(value >= 0, "only a kernel with k(x, x) >= 0 can be normalised, found k(x, x) = ", value);
+        roots[s].push_back(value > 0 ? 1 / std::sqrt(value) : S(0));
+        value = value > 0 ? S(1) : S(0);
+      }
+    } else {
+      std::vector<S> second;
+      if (operands(step.combine) == 2) {
+        second = std::move(stack.back());
+        stack.pop_back();
+      }
+      apply_combination(step, stack.back().data(), second.data(), n);
+    }
+  }
+  return stack.back();
+}
+
+bool normalizes(const Formula& formula) {
+  const auto& steps = formula.steps();
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.is(Combine::normalize); });
+}
+
+}  // namespace
+
+Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
+    : groups_(std::move(groups)), steps_(std::move(steps)) {
+  Index height = 0;
+  for (const Step& step : steps_) {
+    step.check();
+    if (!step.is_term) {
+      require(height >= operands(step.combine), "malformed kernel formula: an operand is missing");
+      height -= operands(step.combine) - 1;
+      continue;
+    }
+    depth_ = std::max(depth_, ++height);
+    const Quantity read = quantity(step.term);
+    if (read == Quantity::none) continue;
+    require(step.group >= 0 && step.group < static_cast<Index>(groups_.size()),
+            "kernel term reads column group ", step.group, " of ", groups_.size());
+    ColumnGroup& group = groups_[static_cast<std::size_t>(step.group)];
+    group.products |= read == Quantity::products;
+    group.distances |= read == Quantity::distances;
+    group.chi_squared |= read == Quantity::chi_squared;
+    require(!group.chi_squared || (!group.products && !group.distances),
+            "columns read as histograms need a column group of their own");
+    require(group.periods.empty() || !(group.products || group.chi_squared),
+            "columns with periods give distances only");
+  }
+  require(height == 1, "malformed kernel formula: ", height, " results are left, expected 1");
+}
+
+Formula linear_formula() {
+  Step step;
+  step.term = Term::linear;
+  return Formula({ColumnGroup{}}, {step});
+}
+
+template <class S>
+KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+                            const IndexList& order)
+    : formula_(formula),
+      is_sparse_(std::holds_alternative<CsrRows>(points)),
+      n_rows_(order.empty() ? row_count(points) : static_cast<Index>(order.size())),
+      n_columns_(n_rows_),
+      d_(column_count(points)) {
+  for (const ColumnGroup& group : formula.groups()) {
+    centres_.push_back(centre_of(context, points, group));
+    b_.emplace_back(context, points, group, centres_.back(), order);
+  }
+  if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
+}
+
+template <class S>
+KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+                            Index expected_rows)
+    : formula_(formula),
+      is_sparse_(std::holds_alternative<CsrRows>(points)),
+      n_rows_(row_count(points)),
+      n_columns_(n_rows_),
+      d_(column_count(points)) {
+  for (const ColumnGroup& group : formula.groups()) {
+    const bool in_place = expected_rows <= kFewRows && Points<S>::reads_in_place(points, group);
+    centres_.push_back(in_place ? std::vector<double>() : centre_of(context, points, group));
+    b_.emplace_back(context, points, group, centres_.back());
+  }
+  if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
+}
+
+template <class S>
+void KernelTiles<S>::set_rows(const Context& context, const Rows& rows) {
+  require(column_count(rows) == d_, "the two sets of points have ", column_count(rows), " and ", d_,
+          " columns");
+  require(std::holds_alternative<CsrRows>(rows) == is_sparse_,
+          "the two sets of points must both be dense or both be sparse");
+  n_rows_ = row_count(rows);
+  a_.clear();
+  for (std::size_t g = 0; g < centres_.size(); ++g)
+    a_.emplace_back(context, rows, formula_.groups()[g], centres_[g]);
+  rows_are_points_ = false;
+  if (normalizes(formula_)) diagonal(formula_, a_, n_rows_, roots_a_);
+}
+
+template <class S>
+double KernelTiles<S>::work() const {
+  double work = 4.0 * static_cast<double>(formula_.steps().size());
+  for (const ColumnGroup& group : formula_.groups())
+    work += static_cast<double>(group.columns.empty() ? d_ : static_cast<Index>(group.columns.size()));
+  return work;
+}
+
+template <class S>
+void KernelTiles<S>::evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
+                              Scratch& scratch) const {
+  for (Index j = 0; j < nj; j += kPieceColumns)
+    for (Index i = 0; i < ni; i += kPieceRows)
+      evaluate_piece(i0 + i, std::min(kPieceRows, ni - i), j0 + j, std::min(kPieceColumns, nj - j),
+                     out + j * ld + i, ld, scratch);
+}
+
+template <class S>
+typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index ni, Index j0, Index nj,
+                                                               Scratch& scratch) const {
+  const std::vector<ColumnGroup>& groups = formula_.groups();
+  const Index tile = ni * nj;
+  const std::size_t needed = 2 * groups.size() * static_cast<std::size_t>(tile);  // a group gives at most two
+  if (scratch.tiles.size() < needed) scratch.tiles.resize(needed);
+  const Quantities out{scratch.tiles.data(), tile};
+  const auto place = [&](std::size_t g, Quantity what) {
+    return scratch.tiles.data() + (out.of(static_cast<Index>(g), what) - out.base);
+  };
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].products && groups[g].distances) {
+      Points<S>::both(a()[g], i0, ni, b_[g], j0, nj, place(g, Quantity::products),
+                      place(g, Quantity::distances), ni, scratch.points);
+      continue;
+    }
+    for (const auto& [read, what] : {std::pair(groups[g].products, Quantity::products),
+                                     std::pair(groups[g].distances, Quantity::distances),
+                                     std::pair(groups[g].chi_squared, Quantity::chi_squared)})
+      if (read) load(g, what, i0, ni, j0, nj, place(g, what), ni, scratch);
+  }
+  return out;
+}
+
+template <class S>
+void KernelTiles<S>::load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch) const {
+  const auto from = what == Quantity::products    ? Points<S>::products
+                    : what == Quantity::distances ? Points<S>::distances
+                                                  : Points<S>::chi_squared;
+  from(a()[g], i0, ni, b_[g], j0, nj, out, ld, scratch.points);
+}
+
+template <class S>
+void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
+                                    Scratch& scratch) const {
+  const std::vector<Step>& steps = formula_.steps();
+  if (steps.size() == 1 && steps[0].term != Term::constant) {  // one term: worked out in place
+    const auto g = static_cast<std::size_t>(steps[0].group);
+    load(g, quantity(steps[0].term), i0, ni, j0, nj, out, ld, scratch);
+    for (Index j = 0; j < nj; ++j) apply_term(steps[0], out + j * ld, ni);
+    return;
+  }
+  const Quantities read = quantities(i0, ni, j0, nj, scratch);
+  // The entries of the stack are columns of the piece: so many numbers stay in the first-level cache through
+  // all steps.
+  const auto needed = static_cast<std::size_t>(formula_.depth() * ni);
+  if (scratch.stack.size() < needed) scratch.stack.resize(needed);
+  S* const stack = scratch.stack.data();
+  for (Index j = 0; j < nj; ++j) {
+    Index height = 0;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const Step& step = steps[s];
+      if (step.is_term) {
+        S* const top = stack + height++ * ni;
+        const Quantity what = quantity(step.term);
+        if (what != Quantity::none) std::copy_n(read.of(step.group, what) + j * ni, ni, top);
+        apply_term(step, top, ni);
+        continue;
+      }
+      height -= operands(step.combine) - 1;
+      S* const top = stack + (height - 1) * ni;
+      if (step.combine == Combine::normalize) {
+        vmath::multiply_scaled(top, row_roots(s) + i0, ni, column_roots(s)[j0 + j]);
+      } else {
+        apply_combination(step, top, top + ni, ni);
+      }
+    }
+    std::copy_n(stack, ni, out + j * ld);
+  }
+}
+
+template <class S>
+Vector<S> kernel_diagonal(const Context& context, const Formula& formula, const Rows& rows) {
+  std::vector<Points<S>> points;
+  for (const ColumnGroup& group : formula.groups())
+    points.emplace_back(context, rows, group, centre_of(context, rows, group));
+  std::vector<std::vector<S>> roots;
+  const std::vector<S> values = diagonal(formula, points, row_count(rows), roots);
+  return Eigen::Map<const Vector<S>>(values.data(), static_cast<Index>(values.size()));
+}
+
+template Vector<double> kernel_diagonal<double>(const Context&, const Formula&, const Rows&);
+template Vector<float> kernel_diagonal<float>(const Context&, const Formula&, const Rows&);
+template class KernelTiles<double>;
+template class KernelTiles<float>;
+
+}  // namespace grls

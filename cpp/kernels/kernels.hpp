@@ -1,0 +1,92 @@
+// Kernels: a formula over kernel terms, lowered from Python once, evaluated here in tiles.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "kernels/points.hpp"
+#include "kernels/terms.hpp"
+
+namespace grls {
+
+class Formula {
+ public:
+  // Checks the steps: groups that exist and give what is asked of them, a stack that never runs dry,
+  // parameters in range.
+  Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps);
+
+  const std::vector<ColumnGroup>& groups() const { return groups_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  Index depth() const { return depth_; }  // tiles on the stack at most
+
+ private:
+  std::vector<ColumnGroup> groups_;
+  std::vector<Step> steps_;
+  Index depth_ = 0;
+};
+
+// <x, z> over all columns.
+Formula linear_formula();
+
+// k(a_i, b_j) for one set of points against itself, or for other points against it.
+template <class S>
+class KernelTiles {
+ public:
+  KernelTiles(const Context& context, const Formula& formula, const Rows& points,
+              const IndexList& order = {});
+  // At most `expected_rows` others will be evaluated at a time: for a handful, nothing is prepared.
+  KernelTiles(const Context& context, const Formula& formula, const Rows& points, Index expected_rows);
+  // The a_i; until then they are the points themselves.
+  void set_rows(const Context& context, const Rows& rows);
+
+  Index rows() const { return n_rows_; }
+  Index columns() const { return n_columns_; }
+
+  struct Scratch {
+    std::vector<S> tiles, stack;
+    typename Points<S>::Scratch points;
+  };
+
+  // out (ni, nj) = k(a_{i0 + i}, b_{j0 + j}), column-major, worked through in pieces that stay in cache.
+  void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+
+  // What the terms read of a piece of the matrix: tiles (ni, nj), column-major and contiguous, in scratch.
+  struct Quantities {
+    const S* base;
+    Index tile;
+    const S* of(Index group, Quantity what) const {
+      return base + (2 * group + (what == Quantity::products ? 0 : 1)) * tile;
+    }
+  };
+  Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch) const;
+
+  // Of a step that normalises: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
+  const S* row_roots(std::size_t step) const { return (rows_are_points_ ? roots_b_ : roots_a_)[step].data(); }
+  const S* column_roots(std::size_t step) const { return roots_b_[step].data(); }
+
+  // Of the columns of group g: <b_j, b_j>, (columns).
+  void self_products(std::size_t g, S* out) const { b_[g].self_products(out); }
+
+  // An estimate of the elementary operations of one kernel value.
+  double work() const;
+
+ private:
+  void evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+  void load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
+            Scratch& scratch) const;
+  const std::vector<Points<S>>& a() const { return rows_are_points_ ? b_ : a_; }
+
+  const Formula& formula_;
+  bool is_sparse_, rows_are_points_ = true;
+  Index n_rows_, n_columns_, d_;
+  std::vector<Points<S>> a_, b_;                   // one per column group
+  std::vector<std::vector<double>> centres_;       // likewise
+  std::vector<std::vector<S>> roots_a_, roots_b_;  // one per step, empty where it does not normalise
+};
+
+// k(x_i, x_i)
+template <class S>
+Vector<S> kernel_diagonal(const Context& context, const Formula& formula, const Rows& rows);
+
+}  // namespace grls

@@ -1,0 +1,80 @@
+// The alphabet of kernel formulas: terms, which make kernel values from what the points give, and
+// combinations, which make kernels of kernels.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace grls {
+
+// To add a kernel: a term here, its lines in kernels/terms.cpp, its name in bindings/kernels.cpp, its class
+// in python/grls/kernels.py.
+enum class Term {
+  constant,            // a
+  linear,              // <x, z>
+  polynomial,          // (<x, z> + a)^degree
+  sigmoid,             // tanh(a <x, z> + b)
+  gaussian,            // exp(-r² / (2 a²)), r = |x - z|
+  laplace,             // exp(-r / a)
+  matern,              // degree 3: (1 + s) exp(-s), degree 5: (1 + s + s²/3) exp(-s), s = sqrt(degree) r / a
+  rational_quadratic,  // (1 + r² / (2 b a²))^-b
+  log,                 // -log(1 + r^a)
+  multiquadric,        // -sqrt(1 + r² / a²)
+  polyharmonic,        // odd degree: ± r^degree, even: ± r^degree log(r); conditionally positive definite
+  chi_squared,         // exp(-a Σ (x - z)² / (x + z))
+};
+
+// What a term reads of two points.
+enum class Quantity { none, products, distances, chi_squared };
+Quantity quantity(Term term);
+
+enum class Combine {
+  sum,
+  product,
+  scale,        // a k
+  power,        // k^degree
+  exponential,  // exp(k)
+  series,       // Σ_p coefficients_p k^p
+  normalize,    // k(x, z) / sqrt(k(x, x) k(z, z)); zero where k(x, x) or k(z, z) is
+};
+int operands(Combine combine);
+
+// One step of a formula in postfix order: a term pushes a tile, a combination works on the top one or two.
+struct Step {
+  bool is_term = true;
+  Term term = Term::constant;
+  Combine combine = Combine::sum;
+  Index group = 0;      // which ColumnGroup the term reads
+  double a = 0, b = 0;  // parameters of the term, or the factor of Combine::scale
+  int degree = 0;       // exponent of Term::polynomial and Combine::power, and the kind of some terms
+  std::vector<double> coefficients;  // of Combine::series
+
+  bool is(Combine which) const { return !is_term && combine == which; }
+  void check() const;  // parameters in range
+};
+
+// x (n) holds the quantity that the term reads and is overwritten with the kernel's values.
+template <class S>
+void apply_term(const Step& step, S* x, Index n);
+
+// x (n) becomes the combination of x and, where there are two operands, y. Not for Combine::normalize, which
+// needs to know the points.
+template <class S>
+void apply_combination(const Step& step, S* x, const S* y, Index n);
+
+// The way back, for gradients: x (n) what a term read, value (n) what it made of it, weight (n) how much each
+// value counts. Adds Σ weight ∂value/∂a and Σ weight ∂value/∂b, and with `slope` sets weight ∂value/∂x for a
+// term of distances that has a width (elsewhere columns have none).
+struct TermGradient {
+  double a = 0, b = 0;
+};
+TermGradient differentiate_term(const Step& step, const double* x, const double* value, const double* weight,
+                                Index n, double* slope);
+
+// The same for a combination of one operand: x (n) the operand, becomes weight ∂value/∂x in `back`; returns
+// Σ weight ∂value/∂a, and adds the derivatives of a series' coefficients to `coefficients`.
+double differentiate_combination(const Step& step, const double* x, const double* value, const double* weight,
+                                 Index n, double* back, double* coefficients);
+
+}  // namespace grls

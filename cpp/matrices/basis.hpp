@@ -1,0 +1,40 @@
+// A basis of {c : Tᵀc = 0}, the coefficients the predefined features leave to the kernel.
+//
+// Both bases of the library have the form M = I - Z Vᵀ (m, m) after a reordering of the samples, where the
+// first n = m - l columns of M span the null space of Tᵀ:
+//   orthonormal  Householder reflectors V, Z = V·(their triangular factor): M = Q orthogonal, N = Q₂
+//   pivot        Z = the unit vectors of the pivot samples, V = φ'_p at the others: N = [I ; -E], G-RLS eq.
+//   (11)-(13)
+// A kernel matrix then becomes MᵀΦM = Φ - V Wᵀ - W Vᵀ with W = ΦZ - ½ V (ZᵀΦZ): one update of rank 2l.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace grls {
+
+struct Basis {
+  IndexList order;       // sample at each place; empty: unchanged
+  IndexList kept;        // the independent features, those with a coefficient
+  Index n_features = 0;  // l before dependent ones were dropped
+  Matrix<double> V, Z;   // (m, r), r = kept.size()
+  Matrix<double> C;      // (r, r): last r rows of Mᵀ T[:, kept]; the rows above them are zero
+
+  Index rank() const { return static_cast<Index>(kept.size()); }
+  Matrix<double> times(const Matrix<double>& X) const { return X - Z * (V.transpose() * X); }  // M X
+  Matrix<double> transposed_times(const Matrix<double>& X) const {
+    return X - V * (Z.transpose() * X);
+  }  // Mᵀ X
+  // beta (l, k) from C beta[kept] = r; zero where a feature was dropped.
+  Matrix<double> feature_coefficients(const Matrix<double>& r) const;
+  // Rows of X in the order of the basis, and back.
+  Matrix<double> ordered(const Matrix<double>& X) const;
+  Matrix<double> restored(const Matrix<double>& X) const;
+};
+
+// tolerance: a feature is dependent when less than this share of it is left outside the span of the others.
+Basis orthonormal_basis(const Matrix<double>& T, double tolerance);
+
+enum class Pivots { qr, first };
+Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance);
+
+}  // namespace grls

@@ -1,0 +1,87 @@
+// Generalised regularised least squares (G-RLS): the exact minimiser of eq. (2) and the published eqs.
+// (26)-(27).
+//
+//   minimise  1/Σw Σ_i w_i (y_i - f(x_i))² + γ cᵀΦc,   f = Σ_i c_i Φ(x_i, ·) + Σ_p β_p φ_p,   Tᵀc = 0
+//
+// With M = [N M₂] a basis (matrices/basis.hpp) and n = m - l, one partial factorisation of the bordered
+// matrix
+//   [ MᵀΦM + shift  MᵀY ]
+//   [ (MᵀY)ᵀ         0  ]
+// over its first n pivots gives L, the forward substitution of NᵀY, and in the Schur complement the
+// right-hand side of the features' coefficients.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "matrices/assemble.hpp"
+
+namespace grls {
+
+enum class Formulation {
+  exact,      // orthonormal basis: (Q₂ᵀΦQ₂ + γm I) z = Q₂ᵀy, c = Q₂ z, β from Q₁ᵀ(y - Φc)
+  published,  // pivot basis: λ̃ = y₁, (H + γm I) c̃ = y₂ - Eᵀλ̃
+};
+
+enum class Precision {
+  float64,
+  float32,
+  mixed,  // float32 factor, float64 answer; float64 throughout where the matrix is too ill-conditioned for
+          // that
+  automatic,  // mixed for large and well regularised problems
+};
+
+struct Problem {
+  GramSource gram;
+  Matrix<double> T;        // (m, l)
+  Matrix<double> Y;        // (m, k)
+  Vector<double> weights;  // (m) positive, or empty
+  double shift = 0;        // γ Σw
+  Formulation formulation = Formulation::exact;
+  Pivots pivots = Pivots::qr;
+  double tolerance = 0;  // of dependent features
+  Precision precision = Precision::float64;
+  // Of the features' coordinates in an orthonormal basis of their span: Φ + t T Tᵀ. Infinite: unpenalised.
+  double feature_variance = std::numeric_limits<double>::infinity();
+};
+
+struct Solution {
+  Matrix<double> c;     // (m, k)
+  Matrix<double> beta;  // (l, k)
+  // With y = Tβ + f + noise, f of covariance τ²Φ and noise of variance τ²·shift / w_i:
+  Vector<double> quadratic;           // (k): yᵀBy, whose mean is τ²(m - l)
+  Matrix<double> feature_covariance;  // (l, l): covariance of β / τ²; zero where a feature was dropped
+  IndexList kept;                     // features that have a coefficient
+  Precision precision;                // of the factor that was used
+  int iterations = 0;                 // of conjugate gradients, in mixed precision
+  struct {
+    double basis, gram, assemble, factor, solve;
+  } seconds{};
+};
+
+Solution solve(const Context& context, const Problem& problem);
+
+// The stages before the factorisation.
+template <class S>
+struct Assembled {
+  Basis basis;
+  Vector<double> s;                     // square roots of the weights, or empty
+  std::unique_ptr<BlockTriangle<S>> A;  // MᵀΦM over n = m - l pivots, with room for k border rows
+  Matrix<double> B;                     // MᵀY (m, k)
+  double basis_seconds = 0, gram_seconds = 0, transform_seconds = 0;
+};
+template <class S>
+Assembled<S> assemble_problem(const Context& context, const Problem& problem);
+
+// What the samples and the features add to the prior variance k(x, x) of the model function at new points, in
+// units of τ²: (points, 1), or with `covariance` (points, points). K (m, points): kernel values; T_new
+// (points, l). The uncertainty of the features' coefficients is part of it (universal kriging).
+Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
+                        const Matrix<double>& T_new, bool covariance);
+
+// MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal
+// one.
+Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis);
+
+}  // namespace grls

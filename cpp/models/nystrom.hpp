@@ -1,0 +1,63 @@
+// Nyström least squares as a sum over rows: nothing is kept of a row but what it adds to one small matrix.
+//
+//   z_1 … z_r      centres that carry a function each; z_{r+1} … z_{r+q} the pivots, where the features are
+//                  told apart (q = their rank at the centres)
+//   E (r, q)       φ' of the pivots at the other centres, so that N = [I ; -E] spans {a : T_zᵀa = 0}
+//   L (r, r)       NᵀΦ_zzN = L Lᵀ: the kernel H of G-RLS eq. (11) at the centres
+//   b(x) (r)       L⁻¹ (k(z_{1…r}, x) - E k(z_{r+1…r+q}, x)): orthonormal functions for the penalty cᵀΦc
+//   A (n, p)       rows [b(x_i) t_i y_i], p = r + l + k; the sums are AᵀWA (p, p)
+//
+// Sums of b bᵀ rather than of kernel values: a kernel matrix squares its condition number in ZᵀZ, and γ is
+// then lost in its rounding errors long before it is small.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "base/parallel.hpp"
+#include "kernels/kernels.hpp"
+
+namespace grls {
+
+struct Whitening {
+  Matrix<double> E;  // (r, q)
+  Matrix<double> L;  // (r, r) lower triangular
+
+  Index rank() const { return L.rows(); }
+  Index centres() const { return L.rows() + E.cols(); }
+};
+
+struct KernelAtCentres {  // evaluated here
+  const Formula& formula;
+  const Rows& rows;     // (n, d)
+  const Rows& centres;  // (r + q, d)
+};
+struct GivenKernelValues {  // (n, r + q) row-major: of kernels that only Python can evaluate
+  const double* data;
+  Index n, columns;
+};
+using KernelValues = std::variant<KernelAtCentres, GivenKernelValues>;
+
+// AᵀWA (p, p), both triangles; weights (n) or empty. S is the precision of the rows and of products of up to
+// 1024 of them; sums of these are in double precision always. The same whatever the number of threads.
+template <class S>
+Matrix<double> row_sums(const Context& context, const Whitening& whitening, const KernelValues& kernel,
+                        const Matrix<double>& T, const Matrix<double>& Y, const Vector<double>& weights);
+
+// The rows b(x_i) themselves, (n, r) row-major.
+void whitened_rows(const Context& context, const Whitening& whitening, const KernelValues& kernel,
+                   double* out);
+
+// A number that depends on the contents of a row alone, dense or sparse, and on the seed.
+std::vector<std::uint64_t> row_keys(const Context& context, const Rows& rows, std::uint64_t seed);
+
+// ZᵀWZ a (M, k) with Z = k(rows, centres), a (M, k), each tile of Z evaluated once and never stored.
+Matrix<double> normal_times(const Context& context, const Formula& formula, const Rows& rows,
+                            const Rows& centres, const Vector<double>& weights, const Matrix<double>& a);
+
+// k(rows, rows) c, (m, k), each tile evaluated once for both triangles and never stored.
+template <class S>
+Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula, const Rows& rows,
+                                 const Matrix<S>& c);
+
+}  // namespace grls

@@ -1,0 +1,47 @@
+// Support vector machines with a generalised bias (SVM-GB), one versus one: the hinge loss with l features
+// that are not penalised,
+//
+//   minimise  ½ cᵀΦc + Σ_i C_i max(0, 1 - y_i f(x_i)),   f = Σ_i c_i Φ(x_i, ·) + Σ_p β_p φ_p,   Tᵀc = 0.
+#pragma once
+
+#include <limits>
+
+#include "matrices/assemble.hpp"
+
+namespace grls {
+
+enum class SvmSolver { automatic, native, interior_point };
+
+struct SvmProblem {
+  GramSource gram;
+  Matrix<double> T;             // (m, l)
+  IndexList labels;             // (m) the class of each sample, 0 … n_classes - 1
+  Index n_classes = 2;          // every class has samples
+  double C = 1;                 // C_i = C w_i
+  Vector<double> weights = {};  // (m) w, positive
+  double feature_variance = std::numeric_limits<double>::infinity();
+  double dependence = 0;  // tolerance of dependent features
+  SvmSolver solver = SvmSolver::automatic;
+  double tolerance = 1e-4;
+  Index max_iterations = 10000;
+  double cache_bytes = 1e9;   // of each of the problems that are solved at the same time
+  Matrix<double> start = {};  // (m, pairs) coefficients to begin with, or empty
+};
+
+// One column or element per pair of classes, in the order (0, 1), (0, 2), …, (1, 2), … The function of a pair
+// is positive for its first class; with two classes in all, for the second one.
+struct SvmSolution {
+  Matrix<double> c;     // (m, pairs)
+  Matrix<double> beta;  // (l, pairs)
+  Vector<double> objective, relative_gap, infeasibility;
+  IndexList iterations;
+  std::vector<bool> converged;
+  std::vector<IndexList> kept;  // features with a coefficient
+};
+
+SvmSolution svm_fit(const Context& context, const SvmProblem& problem);
+
+// The memory that the interior point method takes for m samples.
+double interior_point_bytes(Index m);
+
+}  // namespace grls
