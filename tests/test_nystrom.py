@@ -111,13 +111,6 @@ def test_the_functions_are_orthonormal_for_the_penalty_and_orthogonal_to_the_fea
 
 def test_products_with_the_kernel_matrix_are_those_of_numpy(backend, threads):
     formula = Gaussian(0.8).lower(3)
-    Z = reference.gaussian(X, X[:50], 0.8)
-    a = RNG.standard_normal((50, 2))
-    assert_allclose(
-        _core.normal_times(formula, X, X[:50].copy(), None, a, threads), Z.T @ (Z @ a), rtol=1e-10
-    )
-    weighted = Z.T @ (WEIGHTS[:, None] * (Z @ a))
-    assert_allclose(_core.normal_times(formula, X, X[:50].copy(), WEIGHTS, a, threads), weighted, rtol=1e-10)
     points = RNG.uniform(-1, 1, size=(1100, 3))
     c = RNG.standard_normal((1100, 2))
     expected = reference.gaussian(points, points, 0.8) @ c
@@ -628,6 +621,52 @@ def test_conjugate_gradients_give_the_answer_of_cholesky():
         model(regularization=1e-6, solver="cg").partial_fit(X, Y)
 
 
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_room_for_kernel_values_changes_nothing_but_time(precision):
+    many = np.random.default_rng(5).standard_normal((3000, 3))
+    targets = np.sin(many.sum(axis=1))
+    options = {"n_centers": 60, "regularization": 1e-4, "solver": "cg", "precision": precision}
+    models = [model(**options, cache_size=size).fit(many, targets) for size in (0, 0.5, 100)]
+    for other in models[1:]:
+        assert_array_equal(other.dual_coef_, models[0].dual_coef_)
+    expected = model(n_centers=60, regularization=1e-4).fit(many, targets).predict(X_NEW)
+    assert_allclose(models[0].predict(X_NEW), expected, atol={"double": 1e-5, "single": 2e-3}[precision])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("stored", "digits", "tolerance"),
+    [
+        ("double", "double", 1e-13),
+        ("single", "double", 1e-6),
+        ("single", "single", 1e-5),
+    ],
+)
+def test_products_of_stored_kernel_values(backend, stored, digits, tolerance, threads):
+    rng = np.random.default_rng(6)
+    rows, centers = rng.standard_normal((700, 4)), rng.standard_normal((30, 4))
+    a, B, weights = rng.standard_normal((30, 2)), rng.standard_normal((700, 2)), rng.random(700)
+    Z, formula = reference.gaussian(rows, centers, 1.5), Gaussian(1.5).lower(4)
+    for store in (
+        _core.KernelStore(stored, 0.0),
+        _core.KernelStore(stored, 1e4),
+        _core.KernelStore(stored, 1e9),
+    ):
+        for given_a, given_B in ((a, B), (a, None), (None, B)):
+            values = (0 if given_a is None else Z @ a) + (0 if given_B is None else B)
+            expected = Z.T @ (weights[:, None] * values)
+            found = store.normal_times(formula, 0, rows, centers, weights, given_a, given_B, digits, threads)
+            assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+        with pytest.raises(ValueError, match="block 0 had strips of shape"):
+            store.normal_times(formula, 0, rows[:100], centers, None, a, None, digits)
+        with pytest.raises(ValueError, match="29 coefficients for 30 centres"):
+            store.normal_times(formula, 1, rows, centers, None, a[1:], None, digits)
+        with pytest.raises(ValueError, match="699 values to add to those of 700 rows"):
+            store.normal_times(formula, 1, rows, centers, None, None, B[1:], digits)
+    with pytest.raises(ValueError, match="precision must be 'double' or 'single', got 'half'"):
+        _core.KernelStore("half", 0.0)
+
+
 def test_a_kernel_that_is_a_function_works_in_every_solver():
     def function(A, B):
         return reference.gaussian(A, B, 0.8)
@@ -681,10 +720,11 @@ def test_the_core_trusts_no_shape():
     ]:
         with pytest.raises(ValueError, match=message):
             _core.row_sums(*good[:place], wrong, *good[place + 1 :])
+    store = _core.KernelStore("double", 1e6)
     with pytest.raises(ValueError, match="coefficients"):
-        _core.normal_times(formula, X, centers, None, np.ones((3, 1)))
+        store.normal_times(formula, 0, X, centers, None, np.ones((3, 1)), None, "double")
     with pytest.raises(ValueError, match="weights"):
-        _core.normal_times(formula, X, centers, np.ones(3), np.ones((r + 4, 1)))
+        store.normal_times(formula, 0, X, centers, np.ones(3), np.ones((r + 4, 1)), None, "double")
     with pytest.raises(ValueError, match="coefficients"):
         _core.symmetric_kernel_times(formula, X, np.ones((3, 1)))
     with pytest.raises(ValueError, match="square"):

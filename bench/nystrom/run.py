@@ -185,7 +185,7 @@ def scene_dask(quick: bool, repeats: int) -> list[Row]:
     from grls.dask import NystromGRLSRegressor as OnDask
     from grls.kernels import Gaussian
 
-    n, M, chunk = (2000, 40, 500) if quick else (100_000, 1000, 12_500)
+    n, M, chunk = (2000, 40, 500) if quick else (400_000, 1000, 25_000)
     parameters = {"kernel": Gaussian(4.0), "features": "linear", "n_centers": M, "regularization": 1e-5}
     times: dict[str, list[float]] = {}
     answers = {}

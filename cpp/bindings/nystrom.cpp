@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -35,12 +36,15 @@ struct KernelArgument {
   KernelArgument(const KernelArgument&) = delete;
 };
 
+void require_precision(const std::string& name) {
+  require(name == "double" || name == "single", "precision must be 'double' or 'single', got '", name, "'");
+}
+
 Matrix<double> sums_of(const Formula* formula, const py::object& data, const py::object& centres,
                        const Matrix<double>& E, const Matrix<double>& L, const Matrix<double>& T,
                        const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
                        const std::string& precision, int threads) {
-  require(precision == "double" || precision == "single", "precision must be 'double' or 'single', got '",
-          precision, "'");
+  require_precision(precision);
   const KernelArgument kernel(formula, data, centres);
   const Whitening whitening{E, L};
   const Vector<double> w = weights.value_or(Vector<double>());
@@ -64,6 +68,45 @@ Values whitened_of(const Formula* formula, const py::object& data, const py::obj
   }
   return out;
 }
+
+// A store of either precision.
+class AnyKernelStore {
+ public:
+  AnyKernelStore(const std::string& precision, double bytes) : store_(make(precision, bytes)) {}
+
+  // precision: of the products; values of double precision are multiplied in double precision always.
+  Matrix<double> normal_times(const Formula& formula, Index block, const py::object& data,
+                              const py::object& centres, const std::optional<Vector<double>>& weights,
+                              const std::optional<Matrix<double>>& a, const std::optional<Matrix<double>>& B,
+                              const std::string& precision, int threads) {
+    require_precision(precision);
+    const RowsArgument rows(data), centre_rows(centres);
+    const Vector<double> w = weights.value_or(Vector<double>());
+    const Matrix<double> coefficients = a.value_or(Matrix<double>()), added = B.value_or(Matrix<double>());
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    const auto times = [&](auto arithmetic, auto& store) {
+      return grls::normal_times<decltype(arithmetic)>(context, formula, rows.view(), centre_rows.view(), w,
+                                                      coefficients, added, store, block);
+    };
+    const std::lock_guard<std::mutex> alone(busy_);
+    if (auto* doubles = std::get_if<KernelStore<double>>(&store_)) return times(double(), *doubles);
+    auto& floats = std::get<KernelStore<float>>(store_);
+    return precision == "single" ? times(float(), floats) : times(double(), floats);
+  }
+
+ private:
+  using Either = std::variant<KernelStore<double>, KernelStore<float>>;
+
+  static Either make(const std::string& precision, double bytes) {
+    require_precision(precision);
+    if (precision == "single") return KernelStore<float>(bytes);
+    return KernelStore<double>(bytes);
+  }
+
+  Either store_;
+  std::mutex busy_;
+};
 
 py::tuple pivoted(Matrix<double> A, double tolerance, int threads) {
   IndexList pivots;
@@ -102,24 +145,16 @@ void register_nystrom(py::module_& m) {
         return out;
       },
       py::arg("data"), py::arg("seed"), py::arg("threads") = 0);
-  m.def(
-      "normal_times",
-      [](const Formula& formula, const py::object& data, const py::object& centres,
-         const std::optional<Vector<double>>& weights, const Matrix<double>& a, int threads) {
-        const RowsArgument rows(data), centre_rows(centres);
-        const Vector<double> w = weights.value_or(Vector<double>());
-        Context context = make_context(threads);
-        const py::gil_scoped_release unlocked;
-        return normal_times(context, formula, rows.view(), centre_rows.view(), w, a);
-      },
-      py::arg("formula"), py::arg("data"), py::arg("centres"), py::arg("weights"), py::arg("a"),
-      py::arg("threads") = 0);
+  py::class_<AnyKernelStore>(m, "KernelStore")
+      .def(py::init<const std::string&, double>(), py::arg("precision"), py::arg("bytes"))
+      .def("normal_times", &AnyKernelStore::normal_times, py::arg("formula"), py::arg("block"),
+           py::arg("data"), py::arg("centres"), py::arg("weights"), py::arg("a").none(true),
+           py::arg("B").none(true), py::arg("precision"), py::arg("threads") = 0);
   m.def(
       "symmetric_kernel_times",
       [](const Formula& formula, const py::object& data, const Matrix<double>& c,
          const std::string& precision, int threads) {
-        require(precision == "double" || precision == "single",
-                "precision must be 'double' or 'single', got '", precision, "'");
+        require_precision(precision);
         const RowsArgument rows(data);
         Context context = make_context(threads);
         const py::gil_scoped_release unlocked;

@@ -254,45 +254,128 @@ std::vector<std::uint64_t> row_keys(const Context& context, const Rows& rows, st
   return keys;
 }
 
+template <class S>
+typename KernelStore<S>::Strip& KernelStore<S>::strip(Index block, Index number, Index rows, Index columns) {
+  require(block >= 0 && number >= 0, "block ", block, " has no strip ", number);
+  if (static_cast<std::size_t>(block) >= blocks_.size()) blocks_.resize(static_cast<std::size_t>(block) + 1);
+  auto& strips = blocks_[static_cast<std::size_t>(block)];
+  if (static_cast<std::size_t>(number) < strips.size()) {
+    Strip& known = strips[static_cast<std::size_t>(number)];
+    require(known.rows == rows && known.columns == columns, "block ", block, " had strips of shape (",
+            known.rows, ", ", known.columns, ") and has now (", rows, ", ", columns, ")");
+    return known;
+  }
+  require(static_cast<std::size_t>(number) == strips.size(), "block ", block, " has changed its rows");
+  Strip& fresh = strips.emplace_back();
+  fresh.rows = rows;
+  fresh.columns = columns;
+  const double bytes = static_cast<double>(sizeof(S)) * static_cast<double>(rows * columns);
+  if (bytes <= left_) {
+    fresh.values.resize(static_cast<std::size_t>(rows * columns));
+    left_ -= bytes;
+  }
+  return fresh;
+}
+
+namespace {
+
+// t (n, k) += Z a, or s (M, k) = Zᵀt, for a strip Z (n, M) of another precision than the arithmetic's: some
+// columns of it at a time are converted.
+template <class A, class S, class Use>
+void by_columns(const S* Z, Index n, Index M, Matrix<A>& buffer, const Use& use) {
+  if constexpr (std::is_same_v<A, S>) {
+    use(Index(0), M, Z);
+  } else {
+    for (Index j = 0; j < M; j += kTile) {
+      const Index columns = std::min(kTile, M - j);
+      buffer = Eigen::Map<const Matrix<S>>(Z + j * n, n, columns).template cast<A>();
+      use(j, columns, buffer.data());
+    }
+  }
+}
+
+}  // namespace
+
+template <class A, class S>
 Matrix<double> normal_times(const Context& context, const Formula& formula, const Rows& rows,
-                            const Rows& centres, const Vector<double>& weights, const Matrix<double>& a) {
-  const Index n = row_count(rows), M = row_count(centres), k = a.cols();
-  require(a.rows() == M, "there are ", a.rows(), " coefficients for ", M, " centres");
+                            const Rows& centres, const Vector<double>& weights, const Matrix<double>& a,
+                            const Matrix<double>& B, KernelStore<S>& store, Index block) {
+  const Index n = row_count(rows), M = row_count(centres), k = std::max(a.cols(), B.cols());
+  require(a.cols() == 0 || a.rows() == M, "there are ", a.rows(), " coefficients for ", M, " centres");
+  require(B.cols() == 0 || B.rows() == n, "there are ", B.rows(), " values to add to those of ", n, " rows");
+  require(a.cols() == 0 || B.cols() == 0 || a.cols() == B.cols(), "there are ", a.cols(), " and ", B.cols(),
+          " columns to add");
   require(weights.size() == 0 || weights.size() == n, "got ", weights.size(), " sample weights for ", n,
           " samples");
+  const Matrix<A> coefficients = a.cast<A>();
   Matrix<double> sum = Matrix<double>::Zero(M, k);
-  KernelTiles<double> kernel(context, formula, centres);
+  std::optional<KernelTiles<S>> kernel;
   struct Local {
-    Matrix<double> Z, t;
-    KernelTiles<double>::Scratch scratch;
+    std::vector<S> Z;
+    Matrix<A> t, converted;
+    typename KernelTiles<S>::Scratch scratch;
   };
   std::vector<Local> locals(static_cast<std::size_t>(context.threads()));
-  const Index strip = std::clamp((Index(1) << 21) / std::max<Index>(M, 1), Index(64), kBlock);
-  const Index chunk = strip * kParts;
-  std::vector<Matrix<double>> parts(static_cast<std::size_t>(kParts));
+  const Index size = std::clamp((Index(1) << 21) / std::max<Index>(M, 1), Index(64), kBlock);
+  const Index chunk = size * kParts;
+  std::vector<Matrix<A>> parts(static_cast<std::size_t>(kParts));
   for (Index start = 0; start < n; start += chunk) {
-    const Index count = std::min(chunk, n - start), strips = ceil_div(count, strip);
-    kernel.set_rows(context, slice(rows, start, count));
-    const double work =
-        static_cast<double>(count) * static_cast<double>(M) * (kernel.work() + 4.0 * static_cast<double>(k));
+    const Index count = std::min(chunk, n - start), strips = ceil_div(count, size);
+    const auto rows_of_strip = [&](Index s) { return std::min(size, count - s * size); };
+    for (Index s = 0; s < strips; ++s) store.strip(block, start / size + s, rows_of_strip(s), M);
+    std::vector<typename KernelStore<S>::Strip*> kept;
+    for (Index s = 0; s < strips; ++s)
+      kept.push_back(&store.strip(block, start / size + s, rows_of_strip(s), M));
+    double work = 4.0 * static_cast<double>(k);
+    if (!std::all_of(kept.begin(), kept.end(), [](const auto* strip) { return strip->filled; })) {
+      if (!kernel) kernel.emplace(context, formula, centres);
+      kernel->set_rows(context, slice(rows, start, count));
+      work += kernel->work();
+    }
+    work *= static_cast<double>(count) * static_cast<double>(M);
     parallel_for(context, strips, workers_for(context, work), [&](Index s, const Worker& worker) {
       Local& local = locals[static_cast<std::size_t>(worker.id())];
-      const Index from = s * strip, size = std::min(strip, count - from);
-      local.Z.resize(size, M);
-      local.t.resize(size, k);
-      kernel.evaluate(from, size, 0, M, local.Z.data(), size, local.scratch);
-      blas::gemm(blas::Op::none, blas::Op::none, size, k, M, 1.0, local.Z.data(), size, a.data(), M, 0.0,
-                 local.t.data(), size);
-      if (weights.size() > 0) local.t.array().colwise() *= weights.segment(start + from, size).array();
-      Matrix<double>& part = parts[static_cast<std::size_t>(s)];
+      auto& strip = *kept[static_cast<std::size_t>(s)];
+      const Index from = s * size, here = rows_of_strip(s);
+      if (strip.values.empty()) local.Z.resize(static_cast<std::size_t>(here * M));
+      S* const Z = strip.values.empty() ? local.Z.data() : strip.values.data();
+      if (!strip.filled) {
+        kernel->evaluate(from, here, 0, M, Z, here, local.scratch);
+        strip.filled = !strip.values.empty();
+      }
+      if (B.cols() > 0)
+        local.t = B.middleRows(start + from, here).template cast<A>();
+      else
+        local.t = Matrix<A>::Zero(here, k);
+      if (a.cols() > 0)
+        by_columns(Z, here, M, local.converted, [&](Index j, Index columns, const A* values) {
+          blas::gemm<A>(blas::Op::none, blas::Op::none, here, k, columns, A(1), values, here,
+                        coefficients.data() + j, M, A(1), local.t.data(), here);
+        });
+      if (weights.size() > 0)
+        local.t.array().colwise() *= weights.segment(start + from, here).template cast<A>().array();
+      Matrix<A>& part = parts[static_cast<std::size_t>(s)];
       part.resize(M, k);
-      blas::gemm(blas::Op::transpose, blas::Op::none, M, k, size, 1.0, local.Z.data(), size, local.t.data(),
-                 size, 0.0, part.data(), M);
+      by_columns(Z, here, M, local.converted, [&](Index j, Index columns, const A* values) {
+        blas::gemm<A>(blas::Op::transpose, blas::Op::none, columns, k, here, A(1), values, here,
+                      local.t.data(), here, A(0), part.data() + j, M);
+      });
     });
-    for (Index s = 0; s < strips; ++s) sum += parts[static_cast<std::size_t>(s)];
+    for (Index s = 0; s < strips; ++s) sum += parts[static_cast<std::size_t>(s)].template cast<double>();
   }
   return sum;
 }
+
+#define GRLS_INSTANTIATE(A, S)                                                                         \
+  template Matrix<double> normal_times<A, S>(const Context&, const Formula&, const Rows&, const Rows&, \
+                                             const Vector<double>&, const Matrix<double>&,             \
+                                             const Matrix<double>&, KernelStore<S>&, Index);
+GRLS_INSTANTIATE(double, double)
+GRLS_INSTANTIATE(double, float)
+GRLS_INSTANTIATE(float, float)
+#undef GRLS_INSTANTIATE
+template class KernelStore<double>;
+template class KernelStore<float>;
 
 template <class S>
 Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula, const Rows& rows,

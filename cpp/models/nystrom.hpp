@@ -51,9 +51,35 @@ void whitened_rows(const Context& context, const Whitening& whitening, const Ker
 // A number that depends on the contents of a row alone, dense or sparse, and on the seed.
 std::vector<std::uint64_t> row_keys(const Context& context, const Rows& rows, std::uint64_t seed);
 
-// ZᵀWZ a (M, k) with Z = k(rows, centres), a (M, k), each tile of Z evaluated once and never stored.
+// Values of Z = k(rows, centres) that are kept from one product to the next: those of the strips of rows that
+// come first, as far as `bytes` go. The others are evaluated again every time, to the same values.
+template <class S>
+class KernelStore {
+ public:
+  struct Strip {
+    std::vector<S> values;  // (rows, columns); empty where there was no room
+    Index rows = 0, columns = 0;
+    bool filled = false;
+  };
+
+  explicit KernelStore(double bytes) : left_(bytes) {}
+
+  // A strip of a block, the same for every product. Not to be called by several threads at a time; what it
+  // returns stays where it is until the next strip of the block is asked for the first time.
+  Strip& strip(Index block, Index number, Index rows, Index columns);
+
+ private:
+  std::vector<std::vector<Strip>> blocks_;
+  double left_;
+};
+
+// ZᵀW(Za + B) (M, k) for one block of rows: a (M, k) or empty, B (n, k) or empty. Values of Z have the
+// precision S of the store, and are multiplied in precision A. Blocks are numbered from 0 on, and each is to
+// have the same rows every time.
+template <class A, class S>
 Matrix<double> normal_times(const Context& context, const Formula& formula, const Rows& rows,
-                            const Rows& centres, const Vector<double>& weights, const Matrix<double>& a);
+                            const Rows& centres, const Vector<double>& weights, const Matrix<double>& a,
+                            const Matrix<double>& B, KernelStore<S>& store, Index block);
 
 // k(rows, rows) c, (m, k), each tile evaluated once for both triangles and never stored.
 template <class S>

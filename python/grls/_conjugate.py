@@ -13,6 +13,9 @@ from ._validation import FloatArray
 
 Operator = Callable[[FloatArray], FloatArray]  # (n, k) -> (n, k)
 
+_SINGLE_STEP = 1e-4  # what products in single precision are asked to reduce a residual by
+_PATIENCE = 20  # steps in which they must
+
 
 def _divide(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a / b, and 0 for 0 / 0: a column that is solved."""
@@ -67,6 +70,50 @@ def conjugate_gradients(
         P = Z + _divide(following, rz) * P
         rz = following
     return Solved(X, steps, worst)
+
+
+def refined_gradients(
+    multiply: Callable[..., FloatArray],
+    precondition: Operator,
+    B: FloatArray,
+    *,
+    tol: float,
+    max_iter: int,
+    report: Callable[[str], None],
+) -> Solved:
+    """Solve with products in single precision, corrected by residuals in double precision.
+
+    ``multiply(V)`` and ``multiply(V, "single")`` are the products.
+    """
+    solved, R = Solved(np.zeros_like(B), 0, 1.0), B
+    sizes = np.linalg.norm(B, axis=0)
+    sizes[sizes == 0] = 1.0
+    while solved.residual > tol and solved.steps < max_iter:
+        correction = conjugate_gradients(
+            lambda V: multiply(V, "single"),
+            precondition,
+            R,
+            tol=max(_SINGLE_STEP, 0.5 * tol / solved.residual),
+            max_iter=max_iter - solved.steps,
+            report=report,
+            patience=_PATIENCE,
+        )
+        X, steps = solved.X + correction.X, solved.steps + correction.steps + 1
+        left = B - multiply(X)
+        residual = float(np.max(np.linalg.norm(left, axis=0) / sizes))
+        report(f"conjugate gradients: residual in double precision {residual:.1e}")
+        if not residual <= 0.5 * solved.residual:  # single precision has no more digits to give
+            rest = conjugate_gradients(
+                multiply,
+                precondition,
+                R,
+                tol=tol / solved.residual,
+                max_iter=max(max_iter - steps, 1),
+                report=report,
+            )
+            return Solved(solved.X + rest.X, steps + rest.steps, rest.residual * solved.residual)
+        solved, R = Solved(X, steps, residual), left
+    return solved
 
 
 def warn_unless_converged(solved: Solved, tol: float, max_iter: int) -> None:

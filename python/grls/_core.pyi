@@ -181,9 +181,22 @@ def whitened_rows(
 ) -> _Floats: ...
 def pivoted_llt(matrix: _Floats, tolerance: float, threads: int = 0) -> tuple[_Floats, list[int]]: ...
 def row_keys(data: Any, seed: int, threads: int = 0) -> NDArray[np.uint64]: ...
-def normal_times(
-    formula: Formula, data: Any, centres: Any, weights: _Floats | None, a: _Floats, threads: int = 0
-) -> _Floats: ...
+
+class KernelStore:
+    def __init__(self, precision: str, bytes: float) -> None: ...
+    def normal_times(
+        self,
+        formula: Formula,
+        block: int,
+        data: Any,
+        centres: Any,
+        weights: _Floats | None,
+        a: _Floats | None,
+        B: _Floats | None,
+        precision: str,
+        threads: int = 0,
+    ) -> _Floats: ...
+
 def symmetric_kernel_times(
     formula: Formula, data: Any, c: _Floats, precision: str = "double", threads: int = 0
 ) -> _Floats: ...

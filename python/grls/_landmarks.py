@@ -164,13 +164,22 @@ class Landmarks:
         """Return b(x) for the rows of X, (n, r)."""
         return _core.whitened_rows(*self._kernel_arguments(X), self.E, self.L, get_num_threads())
 
-    def normal_times(self, X: Any, weights: FloatArray | None, a: FloatArray) -> FloatArray:
-        """Return ZᵀWZ a with Z = k(X, centres), which is not stored."""
+    def normal_times(
+        self,
+        store: _core.KernelStore,
+        number: int,
+        X: Any,
+        weights: FloatArray | None,
+        a: FloatArray | None,
+        B: FloatArray | None = None,
+        precision: str = "double",
+    ) -> FloatArray:
+        """Return ZᵀW(Za + B) of block `number`, Z = k(X, centres), of which the store keeps what it can."""
         formula, data, centers = self._kernel_arguments(X)
         if formula is None:
-            Za = data @ a
-            return np.asarray(data.T @ (Za if weights is None else weights[:, None] * Za))
-        return _core.normal_times(formula, data, centers, weights, a, get_num_threads())
+            values = (0.0 if a is None else data @ a) + (0.0 if B is None else B)
+            return np.asarray(data.T @ (values if weights is None else weights[:, None] * values))
+        return store.normal_times(formula, number, data, centers, weights, a, B, precision, get_num_threads())
 
     def coefficients(self, u: FloatArray) -> FloatArray:
         """Return a (r + q, k) with Σ_j a_j k(z_j, ·) = Σ_i u_i b_i, u (r, k)."""

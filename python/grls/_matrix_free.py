@@ -19,15 +19,13 @@ import numpy as np
 from scipy.linalg import blas, cho_factor, cho_solve, qr, solve_triangular
 
 from . import _core, _landmarks, _memory, kernels
-from ._conjugate import Operator, Solved, conjugate_gradients, warn_unless_converged
+from ._conjugate import Operator, conjugate_gradients, refined_gradients, warn_unless_converged
 from ._problem import Problem
 from ._threads import get_num_threads
 from ._validation import FloatArray
 
 _MOST_CENTERS = 2000
 _MOST_VALUES = 1 << 27  # of the preconditioner: 1 GiB
-_SINGLE_STEP = 1e-4  # what products in single precision are asked to reduce a residual by
-_PATIENCE = 20  # steps in which they must
 
 
 def centers_for(n_samples: int) -> int:
@@ -110,7 +108,7 @@ def solve(
     prepared = time.perf_counter()
     PhiQ = kernel_times(Q) if kept else np.empty((m, 0))
     rhs = project(np.hstack([y, PhiQ]))
-    solver = _refined if precision in ("mixed", "single") else conjugate_gradients
+    solver = refined_gradients if precision in ("mixed", "single") else conjugate_gradients
     solved = solver(multiply, precondition, rhs, tol=tol, max_iter=max_iter, report=report)
     warn_unless_converged(solved, tol, max_iter)
     X = solved.X
@@ -132,38 +130,3 @@ def solve(
         "iterations": solved.steps,
         "seconds": {"precondition": prepared - start, "solve": end - prepared},
     }
-
-
-def _refined(
-    multiply: Any, precondition: Operator, B: FloatArray, *, tol: float, max_iter: int, report: Any
-) -> Solved:
-    """Solve with products in single precision, corrected by residuals in double precision."""
-    solved, R = Solved(np.zeros_like(B), 0, 1.0), B
-    sizes = np.linalg.norm(B, axis=0)
-    sizes[sizes == 0] = 1.0
-    while solved.residual > tol and solved.steps < max_iter:
-        correction = conjugate_gradients(
-            lambda V: multiply(V, "single"),
-            precondition,
-            R,
-            tol=max(_SINGLE_STEP, 0.5 * tol / solved.residual),
-            max_iter=max_iter - solved.steps,
-            report=report,
-            patience=_PATIENCE,
-        )
-        X, steps = solved.X + correction.X, solved.steps + correction.steps + 1
-        left = B - multiply(X)
-        residual = float(np.max(np.linalg.norm(left, axis=0) / sizes))
-        report(f"conjugate gradients: residual in double precision {residual:.1e}")
-        if not residual <= 0.5 * solved.residual:  # single precision has no more digits to give
-            rest = conjugate_gradients(
-                multiply,
-                precondition,
-                R,
-                tol=tol / solved.residual,
-                max_iter=max(max_iter - steps, 1),
-                report=report,
-            )
-            return Solved(solved.X + rest.X, steps + rest.steps, rest.residual * solved.residual)
-        solved, R = Solved(X, steps, residual), left
-    return solved
