@@ -2,8 +2,9 @@
 
 ===============  ===========================================================================
 `mnist`          60,000 digits, 1000 centres: scikit-learn's Nystroem and RidgeClassifier
-`svc`            60,000 digits, many centres: scikit-learn-intelex's SVC
+`svc`            60,000 digits, more centres: scikit-learn-intelex's SVC
 `rows`           time and memory of 10⁵ … 10⁶ rows
+`exact`          time and memory of the exact model of 60,000 rows by conjugate gradients
 `dask`           one and two workers beside the fit in memory
 `regression`     protein and California housing: the exact model, and centres
 ===============  ===========================================================================
