@@ -2,14 +2,23 @@
 
 import numpy as np
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
-from grls.kernels import Gaussian, Laplace, Linear, Sigmoid
+from grls import (
+    GRLSClassifier,
+    GRLSRegressor,
+    NotPositiveDefiniteError,
+    NystromGRLSRegressor,
+    PriorRLSRegressor,
+    _core,
+)
+from grls.features import PolynomialTrend
+from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed, Sigmoid
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
+from sklearn.preprocessing import PolynomialFeatures
 
 KERNEL = Gaussian(sigma=1.0)
 GRID = [1e-4, 1e-2, 1e-1, 3.0]
@@ -238,3 +247,113 @@ def test_targets_that_overflow_the_criterion_are_a_clear_error():
     X, y, _ = data()
     with pytest.raises(ValueError, match="scale the targets down"):
         GRLSRegressor(KERNEL).fit(X, 1e200 * y)
+
+
+def least_squares(T, Y, weights=None):
+    """Ordinary least squares on the columns of T: coefficients, values and leave-one-out residuals."""
+    s = np.ones((len(T), 1)) if weights is None else np.sqrt(weights)[:, None]
+    beta = np.linalg.lstsq(s * T, s * Y.reshape(len(T), -1), rcond=None)[0]
+    Q = np.linalg.qr(s * T)[0]
+    left = (Y.reshape(len(T), -1) - T @ beta) / (1 - (Q**2).sum(axis=1)[:, None])
+    return tuple(a.reshape(-1, *Y.shape[1:]) for a in (beta, T @ beta, left))
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_features_that_leave_the_kernel_nothing_give_ordinary_least_squares(criterion, weighted, k, make):
+    X, y, weights = data(m=120, k=k)
+    weights = weights if weighted else None
+    features = PolynomialFeatures(1)
+    beta, values, left = least_squares(features.fit_transform(X), y, weights)
+    for settings in ({}, {"per_output": True}, {"regularization_grid": [1e-30, 1e-3, 1.0]}):
+        model = GRLSRegressor(Linear(), features=features, regularization=criterion, **settings)
+        model.fit(make(X), y, sample_weight=weights)
+        assert_allclose(model.feature_coef_.reshape(beta.shape), beta, rtol=1e-8, atol=1e-8)
+        assert_allclose(model.predict(make(X)), values, rtol=1e-8, atol=1e-8)
+        assert np.all(model.regularization_ == model.regularization_path_[-1])
+        if criterion == "loo":
+            assert_allclose(y - model.loo_predictions_, left, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "degree"),
+    [(Polynomial(degree=2), 2), (2.0 * Polynomial(degree=3, c=4.0) + Linear(), 3), (Linear() ** 2, 2)],
+)
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_a_polynomial_kernel_beside_its_own_polynomials_is_the_trend_alone(kernel, degree, offset):
+    X, y, _ = data(m=150)
+    X = X + offset
+    model = GRLSRegressor(kernel, features=PolynomialTrend(degree)).fit(X, y)
+    T = model.features_.transform(X)
+    assert_allclose(model.predict(X), least_squares(T, y)[1], rtol=0, atol=1e-8)
+    # As a matrix, whose rounding errors are another's.
+    given = GRLSRegressor(Precomputed(), features=lambda K: T).fit(kernel(X), y)
+    assert_allclose(given.predict(kernel(X)), model.predict(X), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "accuracy"])
+def test_a_classifier_whose_features_leave_the_kernel_nothing_is_least_squares(criterion):
+    X, y = load_iris(return_X_y=True)
+    model = GRLSClassifier(Linear(), features="linear", criterion=criterion).fit(X, y)
+    _, values, left = least_squares(np.c_[np.ones(len(X)), X], 2.0 * (y[:, None] == np.arange(3)) - 1)
+    assert_allclose(model.decision_function(X), values, rtol=0, atol=1e-8)
+    targets = 2.0 * (y[:, None] == np.arange(3)) - 1
+    # Rows at the same point are left out together: compare where there are none.
+    alone = np.unique(X, axis=0, return_index=True, return_counts=True)
+    alone = alone[1][alone[2] == 1]
+    assert_allclose(model.loo_predictions_[alone], (targets - left)[alone], rtol=0, atol=1e-8)
+
+
+def test_the_variance_of_features_that_leave_the_kernel_nothing_can_be_chosen():
+    """No worse than free features, by the criterion, nor than the kernel without them."""
+    X, y, _ = data(m=60)
+    for criterion in ("loo", "gcv"):
+        fitted = {
+            variance: GRLSRegressor(
+                Linear(), features="linear", regularization=criterion, feature_variance=variance
+            ).fit(X, y)
+            for variance in (np.inf, 0.0, "auto")
+        }
+        best = {variance: model.criterion_path_.min() for variance, model in fitted.items()}
+        assert best["auto"] <= min(best[np.inf], best[0.0])
+        # γ is of the kernel's size, as if it stood alone.
+        alone = GRLSRegressor(Linear(), features=None, regularization=criterion).fit(X, y)
+        assert_allclose(best[0.0], alone.criterion_path_.min(), rtol=0.05)
+
+
+def test_optimizing_a_kernel_that_the_features_leave_nothing_of_changes_nothing():
+    X, y, _ = data(m=60)
+    model = GRLSRegressor(Polynomial(degree=2), features="quadratic", optimize="c", n_restarts=0).fit(X, y)
+    T = model.features_.transform(X)
+    assert_allclose(model.predict(X), least_squares(T, y)[1], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+@pytest.mark.parametrize("m", [120, 3])  # fewer columns than rows, and more
+def test_a_prior_on_columns_that_are_free_features_too_is_without_effect(criterion, m):
+    X, y, _ = data(m=m)
+    columns = X if m > 3 else np.c_[X[:, :1], np.zeros((m, 9))]
+    features = PolynomialFeatures(1) if m > 3 else lambda X: np.c_[np.ones(len(X)), X[:, :1]]
+    model = PriorRLSRegressor(features=features, regularization=criterion).fit(columns, y)
+    T = np.c_[np.ones(m), X] if m > 3 else np.c_[np.ones(m), X[:, :1]]
+    assert_allclose(model.predict(columns), least_squares(T, y)[1], rtol=0, atol=1e-8)
+
+
+def test_nystrom_features_that_leave_the_kernel_nothing_give_ordinary_least_squares():
+    X, y, _ = data(m=120)
+    values = least_squares(np.c_[np.ones(len(X)), X], y)[1]
+    for criterion in ("gcv", "holdout"):
+        model = NystromGRLSRegressor(Linear(), features="linear", regularization=criterion, n_centers=20)
+        assert_allclose(model.fit(X, y).predict(X), values, rtol=0, atol=1e-8)
+
+
+def test_a_small_part_of_the_kernel_is_not_taken_for_nothing():
+    """Columns far from zero: all but 1e-8 of the kernel is the constant's, and the rest decides."""
+    X, y, _ = data(m=100)
+    grid = [1e-3, 1e-2, 1e-1, 1.0]
+    model = GRLSRegressor(Linear(), features="constant", regularization_grid=grid).fit(X + 1e4, y)
+    near = GRLSRegressor(Linear(), features="constant", regularization_grid=grid).fit(X, y)
+    assert model.regularization_ == near.regularization_ < 1.0
+    assert_allclose(model.predict(X + 1e4), near.predict(X), rtol=0, atol=1e-3)

@@ -133,7 +133,7 @@ py::dict gradient_of(const Formula& formula, const py::object& data, const Matri
   py::dict out;
   out["value"] = gradient.value;
   out["shift"] = gradient.shift;
-  out["mean_eigenvalue"] = gradient.mean_eigenvalue;
+  out["unit"] = gradient.scale.unit;
   out["a"] = gradient.a;
   out["b"] = gradient.b;
   out["coefficients"] = gradient.coefficients;
@@ -151,7 +151,8 @@ py::dict path_dict(const Path& path) {
   out["trace"] = path.trace;
   out["quadratic"] = path.quadratic;
   out["squared_norm"] = path.squared_norm;
-  out["mean_eigenvalue"] = path.mean_eigenvalue;
+  out["unit"] = path.scale.unit;
+  out["vanishes"] = path.scale.vanishes;
   out["schur"] = path.schur;
   out["r"] = path.r;
   out["diagonal"] = path.diagonal;

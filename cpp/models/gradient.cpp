@@ -427,7 +427,7 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
   const Matrix<double> Y = s.asDiagonal() * basis.ordered(problem.Y);
 
   Gradient out;
-  for (Index i = 0; i < n; ++i) out.mean_eigenvalue += *A.column(i, i) / static_cast<double>(n);
+  out.scale = scale_of(A, m);
   shift_diagonal(problem.shift, n, A);
   set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
   partial_llt(context, A);

@@ -10,7 +10,7 @@
 // mode over the formula, and that of s is the trace of G.
 #pragma once
 
-#include "models/least_squares.hpp"
+#include "models/path.hpp"
 
 namespace grls {
 
@@ -18,8 +18,8 @@ enum class Criterion { restricted_likelihood, leave_one_out };
 
 struct Gradient {
   double value = 0;
-  double shift = 0;            // ∂J/∂s
-  double mean_eigenvalue = 0;  // tr(NᵀΦN) / n
+  double shift = 0;  // ∂J/∂s
+  Scale scale;       // of NᵀΦN
   // Of each step of the formula, zero where a step has no such parameter.
   Vector<double> a, b;
   std::vector<std::vector<double>> coefficients;

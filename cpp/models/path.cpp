@@ -239,7 +239,30 @@ void per_sample(const Context& context, const Matrix<double>& U, const std::vect
                });
 }
 
+// Shares of the kernel below which what the features leave of it is made of rounding errors. Those of the
+// matrix are a few units in the last place on average; those of the columns it is the square of, some dozens.
+constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon();
+constexpr double kColumnRounding = 1000 * std::numeric_limits<double>::epsilon();
+
+// mean: eigenvalue of H; left, whole: mean sizes of the diagonals of H and Φ.
+Scale scale_of(double mean, double left, double whole, double rounding) {
+  if (left > rounding * whole) return {mean, false};
+  return {whole > 0 ? whole : 1, true};
+}
+
 }  // namespace
+
+Scale scale_of(const BlockTriangle<double>& A, Index m) {
+  const Index n = A.pivots();
+  double trace = 0, left = 0;  // the kernel need not be definite: its diagonal may have either sign
+  for (Index c = 0; c < n; ++c) {
+    trace += *A.column(c, c);
+    left += std::abs(*A.column(c, c));
+  }
+  const double whole = left + symmetric_corner(A, n, m).diagonal().cwiseAbs().sum();
+  const auto free = static_cast<double>(n);
+  return scale_of(trace / free, left / free, whole / static_cast<double>(m), kRounding);
+}
 
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out) {
@@ -252,10 +275,8 @@ Path regularization_path(const Context& context, const Problem& problem, const V
 
   Path path;
   path.kept = basis.kept;
-  double trace = 0;
-  for (Index c = 0; c < n; ++c) trace += *A.column(c, c);
-  path.mean_eigenvalue = trace / static_cast<double>(n);
-  path.shifts = relative ? Vector<double>(shifts * path.mean_eigenvalue) : shifts;
+  path.scale = scale_of(A, m);
+  path.shifts = relative ? Vector<double>(shifts * path.scale.unit) : shifts;
   const Matrix<double> M21 = rows_of(A, n, m, n), M22 = symmetric_corner(A, n, m);
   const Reduction reduction(context, A);
   const BlockTridiagonal B = reduction.band();
@@ -334,8 +355,10 @@ Path ridge_path(const Context& context, const RidgeProblem& problem, const Vecto
   path.kept = span.basis.kept;
   double trace = 0;
   for (Index c = 0; c < d; ++c) trace += *A.column(c, c);
-  path.mean_eigenvalue = trace / static_cast<double>(n);
-  path.shifts = relative ? Vector<double>(shifts * path.mean_eigenvalue) : shifts;
+  const double mean = trace / static_cast<double>(n);
+  const double whole = (trace + projected.inside.squaredNorm()) / static_cast<double>(m);
+  path.scale = scale_of(mean, mean, whole, kColumnRounding * kColumnRounding);
+  path.shifts = relative ? Vector<double>(shifts * path.scale.unit) : shifts;
   const Reduction reduction(context, A);
   const BlockTridiagonal band = reduction.band();
   const Matrix<double> rhs = reduction.transposed_times(projected.transposed_times(Y));

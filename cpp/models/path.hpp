@@ -16,9 +16,17 @@
 
 namespace grls {
 
+// What relative shifts are multiples of.
+struct Scale {
+  double unit = 1;        // the mean eigenvalue of H, tr(H) / n; that of Φ, or 1 if Φ = 0, where H vanishes
+  bool vanishes = false;  // H is made of rounding errors: the features leave nothing of the kernel
+};
+// That of H in A = MᵀΦM (m, m), before anything was added to it.
+Scale scale_of(const BlockTriangle<double>& A, Index m);
+
 struct Path {
-  Vector<double> shifts;                 // (g)
-  double mean_eigenvalue = 0;            // tr(H) / n
+  Vector<double> shifts;  // (g)
+  Scale scale;
   Vector<double> log_determinant;        // (g): log det(H + sI)
   Vector<double> trace;                  // (g): tr (H + sI)⁻¹
   Matrix<double> quadratic;              // (g, k): yᵀN (H + sI)⁻¹ Nᵀy
@@ -31,7 +39,7 @@ struct Path {
   std::vector<Matrix<double>> c, D;      // g times (m, k) and (m, l)
 };
 
-// relative: the shifts are multiples of tr(H) / n, the mean of the spectrum. Where H + sI is not positive
+// relative: the shifts are multiples of the scale's unit. Where H + sI is not positive
 // definite everything about that shift is NaN. Memory: 12 m² bytes with leave_one_out, 4 m² without.
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out);

@@ -181,7 +181,7 @@ class _Objective:
         weights = np.ones(len(targets)) if problem.weights is None else problem.weights
         apart = (targets - merged.targets[merged.place]) ** 2
         self._constant = float(np.average(apart, axis=0, weights=weights).mean())
-        self.mean_eigenvalue = np.nan
+        self.unit = np.nan  # of relative shifts, at the parameters that were tried last
         self.n_evaluations = 0
 
     def __call__(self, logs: FloatArray) -> tuple[float, FloatArray]:
@@ -204,7 +204,7 @@ class _Objective:
             )
         except NotPositiveDefiniteError:
             return np.inf, np.zeros_like(values)
-        self.mean_eigenvalue = answer["mean_eigenvalue"]
+        self.unit = answer["unit"]
         value = answer["value"] + (self._constant if self.criterion == "loo" else 0.0)
         slopes = np.append(slopes, answer["shift"] * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
@@ -293,10 +293,9 @@ def _by_gradient(
         start = np.append(point, float(selection.chosen))
         if gamma_limits is None:
             objective.value_and_gradient(start)
-            if not np.isfinite(objective.mean_eigenvalue):
+            if not np.isfinite(objective.unit):
                 raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
-            unit = objective.mean_eigenvalue / problem.total_weight
-            gamma_limits = np.array([[1e-10, 1e2 * m]]) * unit
+            gamma_limits = np.array([[1e-10, 1e2 * m]]) * objective.unit / problem.total_weight
             bounds = np.concatenate([limits, gamma_limits])
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
         # SciPy's tiny solves between our calls would wake its threads each time.
@@ -325,7 +324,7 @@ def _by_gradient(
     best = int(np.argmin(values))  # the first where the data leave nothing to choose by
     objective.value_and_gradient(ends[best])
     shifts, relative = _selection.shifts_to_try(specification, m, problem.total_weight)
-    gammas = shifts * (objective.mean_eigenvalue if relative else 1.0) / problem.total_weight
+    gammas = shifts * (objective.unit if relative else 1.0) / problem.total_weight
     record = Optimization(
         parameters.labels,
         np.array(starts),

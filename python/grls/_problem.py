@@ -78,7 +78,7 @@ class Problem:
     def path(
         self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
     ) -> dict[str, Any]:
-        """Return what the core knows of every shift γΣw; `relative`: in units of the mean of the spectrum."""
+        """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         return _core.path(
             self._formula,
             self._data,

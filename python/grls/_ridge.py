@@ -110,7 +110,7 @@ class RidgeProblem:
     def path(
         self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
     ) -> dict[str, Any]:
-        """Return what the core knows of every shift γΣw; `relative`: in units of the mean of the spectrum."""
+        """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         if self._by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)

@@ -75,7 +75,7 @@ def merge(problem: P, targets: FloatArray) -> Merged[P]:
 
 
 def shifts_to_try(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
-    """Return the shifts γΣw to try, and whether they are relative to the mean of the spectrum."""
+    """Return the shifts γΣw to try, and whether they are relative to the size of the spectrum."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
         return np.geomspace(1e-9, max(n_samples, 10), count), True
@@ -85,11 +85,11 @@ def shifts_to_try(specification: Any, n_samples: int, total_weight: float) -> tu
     return values * total_weight, False
 
 
-def _feature_variances(wanted: float | str, mean_eigenvalue: float, n_samples: int) -> list[float]:
+def _feature_variances(wanted: float | str, unit: float, n_samples: int) -> list[float]:
     """Return the variances of the features' coordinates to try: from none to unpenalised."""
     if not isinstance(wanted, str):
         return [wanted]
-    return [np.inf, 0.0, *mean_eigenvalue * np.geomspace(1e-2, 100 * n_samples, 12)]
+    return [np.inf, 0.0, *unit * np.geomspace(1e-2, 100 * n_samples, 12)]
 
 
 class _Point:
@@ -141,7 +141,7 @@ def select(
     *,
     per_output: bool,
 ) -> Selection:
-    """Evaluate the criterion along the path and choose where it is smallest.
+    """Evaluate the criterion along the path and choose where it is smallest; of equals, the largest γ.
 
     Samples at the same point are left out together: a sample given twice must not vouch for itself. So a
     sample of weight two and a sample given twice lead to the same choice.
@@ -185,7 +185,7 @@ def select(
             return point.gcv(m)
         return point.reml(m - n_features, n_features)
 
-    variances = _feature_variances(feature_variance, path["mean_eigenvalue"], m)
+    variances = _feature_variances(feature_variance, path["unit"], m)
     definite = np.isfinite(path["trace"])
     n_outputs = targets.shape[1] if per_output else 1
     plane = np.full((len(variances), len(gammas), n_outputs), np.inf)
@@ -193,12 +193,16 @@ def select(
         for g in np.flatnonzero(definite):
             value = judge(_Point(path, int(g), t))
             plane[v, g] = value if per_output else value.mean()
+        if path["vanishes"] and np.isinf(t) and definite.any():
+            # Free features and no kernel beside them: γ is without effect, but for the rounding errors of the
+            # model, of which the largest γ has the fewest.
+            plane[v, definite] = plane[v, np.flatnonzero(definite)[-1]]
     if np.isinf(plane).all(axis=(0, 1)).any():
         if definite.any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     best_variance = int(plane.min(axis=1).mean(axis=1).argmin())
-    best = plane[best_variance].argmin(axis=0)  # of each output
+    best = len(gammas) - 1 - plane[best_variance, ::-1].argmin(axis=0)  # of each output
     picked = None
     if criterion == "loo":
         points = {int(g): predictions(_Point(path, int(g), variances[best_variance])) for g in set(best)}
