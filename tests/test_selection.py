@@ -357,3 +357,15 @@ def test_a_small_part_of_the_kernel_is_not_taken_for_nothing():
     near = GRLSRegressor(Linear(), features="constant", regularization_grid=grid).fit(X, y)
     assert model.regularization_ == near.regularization_ < 1.0
     assert_allclose(model.predict(X + 1e4), near.predict(X), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+def test_the_choice_does_not_rest_on_rounding_errors(criterion):
+    """Columns far from zero: at the small end of the grid the criterion is rounding error, and may be low."""
+    X, y, _ = data(m=100)
+    near = GRLSRegressor(Linear(), features="constant", regularization=criterion).fit(X, y)
+    for offset in (1e2, 1e3, 1e4):
+        model = GRLSRegressor(Linear(), features="constant", regularization=criterion).fit(X + offset, y)
+        # A step of the grid is a factor of 1.7, over which the criterion hardly changes.
+        assert_allclose(np.log(model.regularization_), np.log(near.regularization_), rtol=0, atol=0.6)
+        assert_allclose(model.predict(X + offset), near.predict(X), rtol=0, atol=0.05)

@@ -153,6 +153,7 @@ py::dict path_dict(const Path& path) {
   out["squared_norm"] = path.squared_norm;
   out["unit"] = path.scale.unit;
   out["vanishes"] = path.scale.vanishes;
+  out["rounding"] = path.scale.rounding;
   out["schur"] = path.schur;
   out["r"] = path.r;
   out["diagonal"] = path.diagonal;

@@ -241,13 +241,15 @@ void per_sample(const Context& context, const Matrix<double>& U, const std::vect
 
 // Shares of the kernel below which what the features leave of it is made of rounding errors. Those of the
 // matrix are a few units in the last place on average; those of the columns it is the square of, some dozens.
-constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon();
-constexpr double kColumnRounding = 1000 * std::numeric_limits<double>::epsilon();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kRounding = 32 * kEpsilon;
+constexpr double kColumnRounding = 1000 * kEpsilon;
 
-// mean: eigenvalue of H; left, whole: mean sizes of the diagonals of H and Φ.
-Scale scale_of(double mean, double left, double whole, double rounding) {
-  if (left > rounding * whole) return {mean, false};
-  return {whole > 0 ? whole : 1, true};
+// mean: eigenvalue of H; left, whole: mean sizes of the diagonals of H and Φ; share: of `whole` that rounding
+// errors may be.
+Scale scale_of(double mean, double left, double whole, double share, double rounding) {
+  if (left > share * whole) return {mean, false, rounding};
+  return {whole > 0 ? whole : 1, true, rounding};
 }
 
 }  // namespace
@@ -261,7 +263,7 @@ Scale scale_of(const BlockTriangle<double>& A, Index m) {
   }
   const double whole = left + symmetric_corner(A, n, m).diagonal().cwiseAbs().sum();
   const auto free = static_cast<double>(n);
-  return scale_of(trace / free, left / free, whole / static_cast<double>(m), kRounding);
+  return scale_of(trace / free, left / free, whole / static_cast<double>(m), kRounding, kEpsilon * whole);
 }
 
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
@@ -356,8 +358,9 @@ Path ridge_path(const Context& context, const RidgeProblem& problem, const Vecto
   double trace = 0;
   for (Index c = 0; c < d; ++c) trace += *A.column(c, c);
   const double mean = trace / static_cast<double>(n);
-  const double whole = (trace + projected.inside.squaredNorm()) / static_cast<double>(m);
-  path.scale = scale_of(mean, mean, whole, kColumnRounding * kColumnRounding);
+  const double whole = trace + projected.inside.squaredNorm();
+  path.scale = scale_of(mean, mean, whole / static_cast<double>(m), kColumnRounding * kColumnRounding,
+                        kEpsilon * std::sqrt(trace * whole));
   path.shifts = relative ? Vector<double>(shifts * path.scale.unit) : shifts;
   const Reduction reduction(context, A);
   const BlockTridiagonal band = reduction.band();

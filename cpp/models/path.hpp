@@ -20,6 +20,7 @@ namespace grls {
 struct Scale {
   double unit = 1;        // the mean eigenvalue of H, tr(H) / n; that of Φ, or 1 if Φ = 0, where H vanishes
   bool vanishes = false;  // H is made of rounding errors: the features leave nothing of the kernel
+  double rounding = 0;    // about the norm of the rounding errors in H
 };
 // That of H in A = MᵀΦM (m, m), before anything was added to it.
 Scale scale_of(const BlockTriangle<double>& A, Index m);

@@ -92,6 +92,11 @@ def _feature_variances(wanted: float | str, unit: float, n_samples: int) -> list
     return [np.inf, 0.0, *unit * np.geomspace(1e-2, 100 * n_samples, 12)]
 
 
+def largest_of_the_best(values: FloatArray, errors: FloatArray) -> int:
+    """Return where the criterion is smallest: of all γ that may be it, for all that is known, the largest."""
+    return int(np.flatnonzero(values <= (values + errors).min())[-1])
+
+
 class _Point:
     """One γ of the path at one variance t of the features' coordinates."""
 
@@ -141,7 +146,10 @@ def select(
     *,
     per_output: bool,
 ) -> Selection:
-    """Evaluate the criterion along the path and choose where it is smallest; of equals, the largest γ.
+    """Evaluate the criterion along the path and choose where it is smallest.
+
+    Rounding errors of the kernel matrix are the larger in the criterion the smaller γ is; of all γ between
+    which they leave no choice it is the largest.
 
     Samples at the same point are left out together: a sample given twice must not vouch for itself. So a
     sample of weight two and a sample given twice lead to the same choice.
@@ -201,8 +209,12 @@ def select(
         if definite.any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
-    best_variance = int(plane.min(axis=1).mean(axis=1).argmin())
-    best = len(gammas) - 1 - plane[best_variance, ::-1].argmin(axis=0)  # of each output
+    share = 2 * path["rounding"] / np.asarray(path["shifts"])[:, None]
+    errors = share * (np.full_like(plane, m) if criterion == "reml" else plane)
+    best_variance = int((plane + errors).min(axis=1).mean(axis=1).argmin())
+    best = [  # of each output
+        largest_of_the_best(plane[best_variance, :, p], errors[best_variance, :, p]) for p in range(n_outputs)
+    ]
     picked = None
     if criterion == "loo":
         points = {int(g): predictions(_Point(path, int(g), variances[best_variance])) for g in set(best)}

@@ -293,14 +293,13 @@ class Choice:
 _ROUNDING = 1e-13
 
 
-def _largest_of_the_best(gammas: FloatArray, values: FloatArray, error: Any) -> Choice:
-    """Choose where the criterion is smallest: of all γ that may be it, for all that is known, the largest.
+def _choice(gammas: FloatArray, values: FloatArray, errors: FloatArray) -> Choice:
+    """Choose among γ by a criterion known up to errors.
 
     Where the rows are all but interpolated the criterion is rounding error; the curve is an upper bound.
     """
-    bounds = values + error
-    best = int(np.flatnonzero(values <= bounds.min())[-1])
-    return Choice(gammas, bounds, float(gammas[best]))
+    best = _selection.largest_of_the_best(values, errors)
+    return Choice(gammas, values + errors, float(gammas[best]))
 
 
 def _grid(specification: Any, system: Equations) -> FloatArray:
@@ -334,7 +333,7 @@ def gcv(system: Equations, specification: Any) -> Choice:
     scale[known] = system.count / freedom[known] ** 2
     values = np.full(len(shifts), np.inf)
     values[known] = scale[known] * np.maximum(residual[known], 0).mean(axis=1)
-    return _largest_of_the_best(shifts / system.weight, values, scale * _ROUNDING * system.squares.mean())
+    return _choice(shifts / system.weight, values, scale * _ROUNDING * system.squares.mean())
 
 
 def holdout(system: Equations, held: Part | None, k: int, specification: Any) -> Choice:
@@ -359,4 +358,4 @@ def holdout(system: Equations, held: Part | None, k: int, specification: Any) ->
         errors.append(np.einsum("ij,ij->j", v, S @ v).mean() / held.weight)
         roundings.append(_ROUNDING * (np.abs(lengths * v).sum(axis=0) ** 2).mean() / held.weight)
     criterion = np.maximum(np.asarray(errors), 0)
-    return _largest_of_the_best(shifts / system.weight, criterion, np.asarray(roundings))
+    return _choice(shifts / system.weight, criterion, np.asarray(roundings))
