@@ -138,6 +138,38 @@ def test_the_choice_of_regularization_is_timed_beside_a_grid_search(tmp_path):
     assert "÷ one fit" in (tmp_path / "selection.md").read_text(encoding="utf-8")
 
 
+# Kernel PCA.
+
+
+def test_kernel_pca_is_timed_beside_its_peer(tmp_path):
+    done = run("--output", tmp_path, bench="kpca")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (tmp_path / "kpca.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    few = {(row["package"], row["solver"]) for row in rows if row["n_components"] != row["m"]}
+    assert few == {
+        ("grls", "auto (iterative)"),
+        ("grls", "dense"),
+        *(("scikit-learn", solver) for solver in ("arpack", "randomized", "dense")),
+    }
+    assert {row["package"] for row in rows if row["n_components"] == row["m"]} == {"grls", "scikit-learn"}
+    assert all(float(row["error"]) < 1e-7 for row in rows if row["solver"] != "randomized")
+    assert "÷ grls" in (tmp_path / "kpca.md").read_text(encoding="utf-8")
+
+
+def test_wrong_eigenvalues_stop_the_run(monkeypatch, capsys, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from grls import decomposition
+
+    from bench import kpca
+
+    clean = decomposition._clean
+    monkeypatch.setattr(decomposition, "_clean", lambda values: 1.001 * clean(values))
+    assert kpca.main(["--quick", "--output", str(tmp_path)]) == 1
+    assert "Nothing was written" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
 # Real data, made up.
 
 

@@ -409,3 +409,18 @@ def test_a_fitted_transformer_survives_pickle():
     copy = pickle.loads(pickle.dumps(model))
     assert_array_equal(copy.transform(X_NEW), model.transform(X_NEW))
     assert_array_equal(copy.inverse_transform(np.zeros((1, 3))), model.inverse_transform(np.zeros((1, 3))))
+
+
+def test_verbose_tells_what_a_fit_is_doing(capsys):
+    X = np.random.default_rng(0).normal(size=(250, 3))
+    for settings, words in (
+        ({"n_components": 3}, ["3 components of 250 samples by block Lanczos", "products"]),
+        ({"n_components": 3, "eigen_solver": "dense"}, ["the whole spectrum of 250 samples"]),
+        ({"n_centers": 20}, ["the whole spectrum of 20 centres", "250 of 250 rows"]),
+        ({"n_components": 3, "fit_inverse_transform": True}, ["the way back"]),
+    ):
+        KernelPCA(**settings, random_state=0).fit(X)
+        assert capsys.readouterr().out == ""
+        KernelPCA(**settings, random_state=0, verbose=1).fit(X)
+        told = capsys.readouterr().out
+        assert all(word in told for word in [*words, "% of the variance"])

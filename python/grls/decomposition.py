@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core, _memory, kernels
 from ._base import KernelEstimator
 from ._problem import gram_source
+from ._stages import Stages
 from ._threads import get_num_threads
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
@@ -165,6 +166,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         scikit-learn's pre-image.
     random_state : int, RandomState instance or None, default=None
         Of the centres, and of the start of the iterative solver.
+    verbose : int, default=0
+        Whether to print what the fit is doing, and when.
 
     Attributes
     ----------
@@ -236,6 +239,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         inverse_kernel: Any = None,
         inverse_features: Any = "constant",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -249,6 +253,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.inverse_kernel = inverse_kernel
         self.inverse_features = inverse_features
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Find the components.
@@ -363,22 +368,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         n_components = most if self.n_components is None else self.n_components
 
         random = check_random_state(self.random_state)
+        stages = Stages(self.verbose)
         self.kernel_ = kernel.resolve(X, getattr(self, "feature_names_in_", None))
         self.eigen_solver_ = "dense"
         if self.n_centers is None:
             if self._is_iterative(m, n_components):
                 self.eigen_solver_ = "iterative"
                 seed = int(random.randint(np.iinfo(np.int32).max))
+                stages.report(f"{n_components} components of {m} samples by block Lanczos")
                 found = _top_spectrum(self.kernel_, X, n_components, tolerance, max_products, seed)
             else:
+                stages.report(f"the whole spectrum of {m} samples by LAPACK")
                 found = _dense_spectrum(self.kernel_, X, n_components)
             self._store(X, found)
         else:
             centers = X[np.sort(random.choice(m, self.n_centers, replace=False))]
-            self._fit_nystrom(X, centers, n_components)
+            self._fit_nystrom(X, centers, n_components, stages)
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
+            stages.report("the way back from the components")
             self.inverse_ = self._fitted_inverse()
+        products = f", {self.n_iter_} products" if self.eigen_solver_ == "iterative" else ""
+        share = self.explained_variance_ratio_.sum()
+        stages.report(f"{len(self.eigenvalues_)} components, {share:.1%} of the variance{products}")
 
     def _is_iterative(self, m: int, n_components: int) -> bool:
         if self.eigen_solver == "iterative" and n_components == m:
@@ -406,13 +418,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.feature_coef_ = -(found.means @ self.dual_coef_)[None, :]
 
-    def _fit_nystrom(self, X: Any, centers: Any, n_components: int) -> None:
+    def _fit_nystrom(self, X: Any, centers: Any, n_components: int, stages: Stages) -> None:
         """Principal components of what the centres span.
 
         With A = U Λ^(-1/2) of the centred matrix of the centres, F(x) = k(x, centres) A - μᵀA are orthonormal
         coordinates of that span; what is left is ordinary PCA of F.
         """
         n, c = X.shape[0], centers.shape[0]
+        stages.report(f"the whole spectrum of {c} centres by LAPACK")
         own = _dense_spectrum(self.kernel_, centers, c)
         self._warn_if_indefinite(own)
         A = own.vectors * _inverse_roots(own.cleaned())
@@ -429,6 +442,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             scatter = linalg.blas.dsyrk(1.0, F, beta=1.0, c=scatter, lower=1, overwrite_c=1)
             total += F.sum(axis=1)
             variance += float(np.sum(self.kernel_.diagonal(block) - 2 * K[:, c]))
+            stages.report(f"{min(start + step, n)} of {n} rows")
         mean = total / n
         scatter -= n * np.outer(mean, mean)
         eigenvalues, W = linalg.eigh(scatter, lower=True, overwrite_a=True, driver="evd")
