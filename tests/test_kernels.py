@@ -1,3 +1,4 @@
+import pickle
 import subprocess
 import sys
 
@@ -386,6 +387,59 @@ def test_repr_read_back_is_the_same_kernel(name):
     again = eval(repr(kernel), vars(grls.kernels))
     X = points(9, DIRECT)
     np.testing.assert_allclose(again(X), kernel(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("columns", [range(2000), range(1, 2000, 3), range(1999, -1, -1), np.arange(2000)])
+def test_many_columns_in_a_row_are_shown_as_a_range(columns):
+    kernel = Gaussian(1.0).on(columns)
+    resolved = kernel.resolve(np.zeros((1, 2000)))
+    assert len(repr(resolved)) < 50
+    again = eval(repr(resolved), vars(grls.kernels))
+    assert list(again.columns) == list(columns)
+    assert again.is_same(resolved, 2000)
+
+
+def test_many_values_are_shown_by_the_first_and_the_last():
+    columns = [*range(30), 99, 40]
+    assert repr(Linear().on(columns)) == "Linear().on([0, 1, 2, …, 40 (32 in all)])"
+    assert repr(Gaussian(np.full(50, 2.0))) == "Gaussian(sigma=[2.0, 2.0, 2.0, …, 2.0 (50 in all)])"
+    names = [f"x{i}" for i in range(100)]
+    with pytest.raises(
+        ValueError, match=r"no column 'y' among \['x0', 'x1', 'x2', …, 'x99' \(100 in all\)\]"
+    ):
+        Linear().on("y").resolve(np.zeros((1, 100)), names)
+    with pytest.raises(ValueError, match=r"twice: \[0, 1, 2, …, 7 \(31 in all\)\]"):
+        Linear().on([*range(30), 7])(np.zeros((1, 100)))
+    few = Gaussian(1.0).on(list(range(16)))
+    assert repr(few) == f"Gaussian(sigma=1.0).on({list(range(16))})"
+
+
+def test_kernels_are_compared_by_their_formulas_and_not_by_what_is_shown_of_them():
+    def same(a, b, n_columns=200):
+        assert a.is_same(b, n_columns) == b.is_same(a, n_columns)
+        return a.is_same(b, n_columns)
+
+    columns, widths = [*range(50), 99, 70], np.ones(200)
+    other_columns, other_widths = [*range(50), 98, 70], widths.copy()
+    other_widths[100] = 2.0
+    for a, b in (
+        (Linear().on(columns), Linear().on(other_columns)),
+        (Gaussian(widths), Gaussian(other_widths)),
+        (PowerSeries(Linear(), widths), PowerSeries(Linear(), other_widths)),
+        (Linear() + Gaussian(1.0), Linear() * Gaussian(1.0)),
+        (Matern(1.0, nu=1.5), Matern(1.0, nu=2.5)),
+        (2.0 * Linear(), 3.0 * Linear()),
+        (Linear(), Function(reference.linear)),
+        (Function(reference.linear), Function(np.add)),
+        (Function(reference.linear), Precomputed()),
+    ):
+        assert not same(a, b)
+        assert same(a, clone(a))
+        assert same(b, pickle.loads(pickle.dumps(b)))
+    assert same(Gaussian(1), Gaussian(np.float64(1.0)))
+    assert same(Gaussian(2.0).on([0, -1]), Gaussian(2.0).on(np.array([0, 199])))
+    # The same text, of other kernels.
+    assert repr(Linear().on(columns)) == repr(Linear().on(other_columns))
 
 
 def test_repr_of_numpy_parameters_reads_back_without_numpy():

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import grls
@@ -533,6 +534,30 @@ def test_more_centres_than_memory_are_refused(monkeypatch):
 def test_values_that_overflow_are_refused():
     with pytest.raises(ValueError, match="overflow"):
         model().fit(X, 1e200 * Y)
+
+
+def test_models_whose_kernels_only_look_the_same_are_not_merged():
+    """Of many widths a kernel's repr shows the first and the last."""
+    rng = np.random.default_rng(0)
+    wide, y = rng.normal(size=(60, 40)), rng.normal(size=60)
+    widths = np.full(40, 5.0)
+    others = widths.copy()
+    others[20] = 6.0
+    assert repr(Gaussian(widths)) == repr(Gaussian(others))
+    # As if by chance all else were the same.
+    models = [
+        NystromGRLSRegressor(
+            Gaussian(sigma), regularization=0.1, centers=wide[:20], features=None
+        ).partial_fit(wide, y)
+        for sigma in (widths, widths.copy(), others)
+    ]
+    models[2]._summation = replace(
+        models[2]._summation,
+        landmarks=replace(models[0]._summation.landmarks, kernel=models[2]._summation.landmarks.kernel),
+    )
+    with pytest.raises(ValueError, match="kernels"):
+        models[0].merge(models[2])
+    assert models[0].merge(models[1]).n_samples_seen_ == 120
 
 
 def test_models_that_do_not_match_are_not_merged():

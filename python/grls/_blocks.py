@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._validation import shown
+
 _BLOCK_BYTES = 1 << 26
 
 
@@ -54,7 +56,7 @@ def _from_table(block: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
     apart = targets + ([weight] if isinstance(weight, str) else [])
     missing = [name for name in apart if name not in names]
     if missing:
-        raise ValueError(f"there is no column {missing[0]!r} among {names}")
+        raise ValueError(f"there is no column {missing[0]!r} among {shown(names)}")
     y = np.asarray(take(targets))
     return (
         take([name for name in names if name not in apart]),

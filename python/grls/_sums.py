@@ -149,7 +149,8 @@ class Summation:
         """Whether the sums of both may be added."""
         mine, theirs = self.landmarks, other.landmarks
         return (
-            repr(mine.kernel) == repr(theirs.kernel)
+            mine.centers.shape == theirs.centers.shape
+            and mine.kernel.is_same(theirs.kernel, mine.centers.shape[1])
             and (self.held_fraction, self.seed if self.held_fraction else 0)
             == (other.held_fraction, other.seed if other.held_fraction else 0)
             and all(

@@ -45,6 +45,25 @@ def choice(value: object, name: str, options: tuple[str, ...]) -> str:
     return value
 
 
+_FEW = 16  # values that are written out
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a parameter in plain Python; many values are a range, or the first and the last."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        return repr(value)
+    values = [item.item() if isinstance(item, np.generic) else item for item in value]
+    if len(values) <= _FEW:
+        return repr(tuple(values) if isinstance(value, tuple) else values)
+    if all(type(item) is int for item in values) and (step := values[1] - values[0]):
+        steps = range(values[0], values[-1] + (1 if step > 0 else -1), step)
+        if values == list(steps):
+            return repr(steps)
+    return f"[{', '.join(map(repr, values[:3]))}, …, {values[-1]!r} ({len(values)} in all)]"
+
+
 def column_positions(columns: Any, n_columns: int, names: list[str] | None, what: str) -> list[int]:
     """Return the positions of columns given by position (negative: from the end) or by DataFrame name."""
     wanted = [columns] if isinstance(columns, str | Integral) else list(columns)
@@ -58,7 +77,7 @@ def column_positions(columns: Any, n_columns: int, names: list[str] | None, what
                     f"{what}: no column {column!r}, the data have no column names; use a DataFrame"
                 )
             if column not in names:
-                raise ValueError(f"{what}: there is no column {column!r} among {names}")
+                raise ValueError(f"{what}: there is no column {column!r} among {shown(names)}")
             positions.append(names.index(column))
         else:
             position = integer(column, what, minimum=-n_columns)
@@ -66,7 +85,7 @@ def column_positions(columns: Any, n_columns: int, names: list[str] | None, what
                 raise ValueError(f"{what}: there is no column {position}, the data have {n_columns}")
             positions.append(position % n_columns)
     if len(set(positions)) < len(positions):
-        raise ValueError(f"{what} names a column twice: {wanted}")
+        raise ValueError(f"{what} names a column twice: {shown(wanted)}")
     return positions
 
 

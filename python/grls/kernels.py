@@ -59,7 +59,7 @@ from sklearn.utils import check_array
 from . import _core
 from ._rows import distance_range, median_distance
 from ._threads import get_num_threads
-from ._validation import FloatArray, column_positions, for_core, integer, real
+from ._validation import FloatArray, column_positions, for_core, integer, real, shown
 
 __all__ = [
     "ChiSquared",
@@ -171,6 +171,10 @@ class _Lowering:
             self.links.append(Link(owner, parameter, slot, index, columns))
         self._steps.append(step)
 
+    def written(self) -> tuple[Any, ...]:
+        """Return all that the formula is made of, to compare it with another."""
+        return tuple(self._groups), tuple(self._steps), tuple(map(tuple, self._series))
+
     def formula(self) -> _core.Formula:
         groups = [
             (list(columns), list(widths), list(periods)) for columns, widths, periods, *_ in self._groups
@@ -245,6 +249,15 @@ class Kernel(BaseEstimator):
         self._lower(lowering, None)
         return lowering.formula(), lowering.links
 
+    def is_same(self, other: Kernel, n_columns: int) -> bool:
+        """Whether another resolved kernel has the same formula on data with `n_columns` columns."""
+        return not isinstance(other, Function) and self._written(n_columns) == other._written(n_columns)
+
+    def _written(self, n_columns: int) -> tuple[Any, ...]:
+        lowering = _Lowering(n_columns)
+        self._lower(lowering, None)
+        return lowering.written()
+
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return between what a positive parameter is tuned; X holds the columns this kernel reads."""
         value = np.asarray(getattr(self, parameter), dtype=np.float64)
@@ -309,21 +322,17 @@ class Kernel(BaseEstimator):
         """
         return OnColumns(self, columns)
 
-    # A formula's repr puts parentheses where a looser operation stands inside a tighter one.
+    # A formula's repr can be read back, unless it has so many widths or columns that it shows some of them.
+    # It puts parentheses where a looser operation stands inside a tighter one.
     _binding = 3
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         values = self.get_params(deep=False)
         names = [name for name in signature(type(self).__init__).parameters if name in values]
-        return f"{type(self).__name__}({', '.join(f'{name}={_shown(values[name])}' for name in names)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(values[name])}' for name in names)})"
 
     def _inside(self, binding: int) -> str:
         return f"({self!r})" if self._binding < binding else repr(self)
-
-
-def _shown(value: Any) -> str:
-    """Return the repr of a parameter in plain Python, so that a kernel's repr can be read back."""
-    return repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
 
 
 def _operand(value: Kernel | float) -> Kernel:
@@ -841,7 +850,7 @@ class Scaled(_SameOrder):
         lowering.combine("scale", real(self.scale, "Scaled.scale", above=0), owner=self, tunes={"a": "scale"})
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{_shown(self.scale)} * {self.kernel._inside(self._binding)}"
+        return f"{shown(self.scale)} * {self.kernel._inside(self._binding)}"
 
 
 class Power(_Unary):
@@ -866,7 +875,7 @@ class Power(_Unary):
         lowering.combine("power", degree=integer(self.exponent, "Power.exponent", minimum=1))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.kernel._inside(self._binding + 1)} ** {_shown(self.exponent)}"
+        return f"{self.kernel._inside(self._binding + 1)} ** {shown(self.exponent)}"
 
 
 class Exponential(_Unary):
@@ -925,7 +934,7 @@ class PowerSeries(_Unary):
         lowering.series(coefficients, owner=self, tunes={"coefficients": "coefficients"})
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"PowerSeries({self.kernel!r}, {_shown(self.coefficients)})"
+        return f"PowerSeries({self.kernel!r}, {shown(self.coefficients)})"
 
 
 class Normalized(_Unary):
@@ -983,7 +992,7 @@ class OnColumns(_SameOrder):
         self.kernel._lower(lowering, tuple(within[p] for p in self._positions(len(within), None)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.kernel._inside(3)}.on({_shown(self.columns)})"
+        return f"{self.kernel._inside(3)}.on({shown(self.columns)})"
 
 
 # Kernels that come as matrices: slower, and the whole matrix is stored.
@@ -1000,6 +1009,10 @@ class Function(Kernel):
 
     def __init__(self, function: Callable[[Any, Any], ArrayLike]) -> None:
         self.function = function
+
+    def is_same(self, other: Kernel, n_columns: int) -> bool:
+        """Whether another kernel is made of the same function."""
+        return type(self) is type(other) and self.get_params() == other.get_params()
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
         """Return the matrix of the function's values, checked."""
