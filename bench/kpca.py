@@ -8,10 +8,9 @@ wrong ends with an error, and writes nothing.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from .peers.machine import facts, load_before
 from .peers.timing import PAUSE, Times, interleaved, stopwatch
+from .tables import write_csv
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -162,12 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     output = a.output or (None if a.quick else RESULTS)
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
+        write_csv(output / "kpca.csv", rows)
         (output / "kpca.md").write_text(text, encoding="utf-8")
-        with (output / "kpca.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Row)])
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
     return 0
 
 

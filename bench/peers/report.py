@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ..tables import write_csv
 from .adapters import OURS
 
 # DESIGN targets: ratio to the limit by entry and number of rows, for d=784 and 10 features.
@@ -227,12 +227,8 @@ def picture(rows: list[Row], path: Path) -> bool:
 
 def write(output: Path, rows: list[Row], growth: Growth, machine: dict[str, Any], threads: int) -> None:
     """Write every file and say where."""
-    output.mkdir(parents=True, exist_ok=True)
     flat = [row.flat() for row in rows]
-    with (output / "peers.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(flat[0]))
-        writer.writeheader()
-        writer.writerows(flat)
+    write_csv(output / "peers.csv", flat)
     content = {"machine": machine, "threads": threads, "growth": growth, "rows": flat}
     (output / "peers.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     (output / "peers.md").write_text(markdown(rows, growth, machine, threads), encoding="utf-8")

@@ -17,10 +17,9 @@ transfer adds nothing to it.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from grls import PriorRLSClassifier, TransferPrior
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from ..tables import write_csv
 from . import news
 
 PAIRS = (
@@ -166,11 +166,7 @@ def picture(results: Sequence[Result], path: Path) -> None:
 
 
 def write(results: Sequence[Result], directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "transfer.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(asdict(results[0])))
-        writer.writeheader()
-        writer.writerows(asdict(r) for r in results)
+    write_csv(directory / "transfer.csv", results)
     (directory / "transfer.md").write_text(f"{__doc__}\n{table(results)}", encoding="utf-8")
     picture(results, directory / "transfer.png")
 

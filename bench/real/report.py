@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..tables import write_csv
 from .freedom import VARIANTS, Cell
 from .scenes import Scene, Split
 
@@ -202,11 +202,7 @@ def write_rows(
     examples: dict[str, tuple[Scene, Split, Any]],
 ) -> None:
     """Write the scenes' files and say where."""
-    output.mkdir(parents=True, exist_ok=True)
-    with (output / "real.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    write_csv(output / "real.csv", rows)
     (output / "real.json").write_text(json.dumps({"machine": machine}, indent=1) + "\n", encoding="utf-8")
     (output / "real.md").write_text(text, encoding="utf-8")
     if not picture(rows, examples, output / "real.png"):

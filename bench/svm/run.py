@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from bench.peers.machine import facts, load_before
 from bench.peers.report import ratio, seconds, table
 from bench.peers.timing import PAUSE, interleaved, stopwatch
 
+from ..tables import write_csv
 from . import machines
 from .machines import OURS, Machine
 from .problems import Problem, classes, digits
@@ -167,11 +167,7 @@ def markdown(rows: list[Row], machine: dict[str, Any], threads: int | None) -> s
 
 
 def write(output: Path, rows: list[Row], machine: dict[str, Any], threads: int | None) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    with (output / "svm.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(asdict(rows[0])))
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    write_csv(output / "svm.csv", rows)
     content = {"machine": machine, "threads": threads, "rows": [asdict(row) for row in rows]}
     (output / "svm.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     (output / "svm.md").write_text(markdown(rows, machine, threads), encoding="utf-8")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._validation import FloatArray
+from ._base import class_weighted
+from ._validation import FloatArray, sample_weights
+
+C = TypeVar("C", bound="Classification")
 
 
 def encode(labels: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
@@ -70,3 +73,36 @@ class OneVersusAll(ClassifierMixin):
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values
+
+
+class Classification(OneVersusAll):
+    """One whose `_fit` takes the targets ±1 of all classes at once."""
+
+    def fit(self: C, X: Any, y: Any, sample_weight: Any = None) -> C:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,)
+            Labels, of any type.
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
+            self.classes_, targets = encode(labels, weights)
+            self._fit(checked, X, labels, targets, weights)
+        return self
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = self._shaped(predictions)
+        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
+        self.loo_score_ = float(np.average(right, weights=weights))

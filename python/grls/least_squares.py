@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils import assert_all_finite
 
 from . import _core, _matrix_free, _memory, _optimize, _selection, kernels
-from ._base import KernelMachine, class_weighted, is_function
-from ._classification import OneVersusAll, encode, winner
+from ._base import KernelMachine, is_function
+from ._classification import Classification, winner
 from ._problem import Problem
+from ._regression import Regression
 from ._stages import Stages
-from ._validation import FloatArray, choice, integer, real, sample_weights
+from ._validation import FloatArray, choice, integer, real
 from .exceptions import NotPositiveDefiniteError
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
@@ -389,7 +387,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         Standard errors of the features' coefficients. NaN for a conditionally positive definite kernel, which
         shares the polynomials with the features: only the variance of the whole function is defined."""
 )
-class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
+class GRLSRegressor(Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
     .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad
@@ -435,36 +433,6 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     >>> bool(widths[1] > 10 * widths[0])
     True
     """
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLSRegressor:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (m, d)
-            Training points, or the kernel matrix for a precomputed kernel.
-        y : array-like of shape (m,) or (m, k)
-            Targets.
-        sample_weight : array-like of shape (m,), default=None
-            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
-
-        Returns
-        -------
-        GRLSRegressor
-            The fitted model.
-        """
-        with self._all_or_nothing():
-            checked, targets = self._validate(X, y, multi_output=True, y_numeric=True)
-            targets = np.asarray(targets, dtype=np.float64)
-            assert_all_finite(targets, input_name="y")
-            weights = sample_weights(sample_weight, checked)
-            self._fit(checked, X, targets, targets.reshape(len(targets), -1), weights)
-            self._one_output = targets.ndim == 1
-        return self
-
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = predictions[:, 0] if y.ndim == 1 else predictions
-        self.loo_score_ = float(r2_score(y, self.loo_predictions_, sample_weight=weights))
 
     def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
@@ -549,9 +517,6 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
         scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
         return np.stack(scaled, axis=-1)
 
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return values[:, 0] if self._one_output else values
-
 
 @_documented(
     """
@@ -563,7 +528,7 @@ class GRLSRegressor(MultiOutputMixin, RegressorMixin, _GRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class GRLSClassifier(OneVersusAll, _GRLS):
+class GRLSClassifier(Classification, _GRLS):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
 
     Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function
@@ -627,33 +592,11 @@ class GRLSClassifier(OneVersusAll, _GRLS):
         self.criterion = criterion
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLSClassifier:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (m, d)
-            Training points, or the kernel matrix for a precomputed kernel.
-        y : array-like of shape (m,)
-            Labels, of any type.
-        sample_weight : array-like of shape (m,), default=None
-            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
-
-        Returns
-        -------
-        GRLSClassifier
-            The fitted model.
-        """
+    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
         choice(self.criterion, "criterion", ("squared_error", "accuracy"))
         if self.criterion == "accuracy" and self.per_output:
             raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')
-        with self._all_or_nothing():
-            checked, labels = self._validate(X, y)
-            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
-            classes, targets = encode(labels, weights)
-            self._fit(checked, X, labels, targets, weights)
-            self.classes_ = classes
-        return self
+        super()._fit(X, raw, y, targets, weights)
 
     def _optimizes(self) -> bool:
         by_gradient = super()._optimizes() and not isinstance(self.optimize, dict)
@@ -673,8 +616,3 @@ class GRLSClassifier(OneVersusAll, _GRLS):
         right = winner(predictions) == winner(targets)
         # Many γ tie in accuracy; the squared error, scaled below one sample's share, decides between them.
         return np.asarray(1 - np.average(right, weights=weights) + 1e-9 * squared.mean())
-
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = self._shaped(predictions)
-        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
-        self.loo_score_ = float(np.average(right, weights=weights))

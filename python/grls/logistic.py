@@ -13,10 +13,10 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, _memory
-from ._base import KernelMachine, Training, class_weighted
-from ._classification import OneVersusAll, encode
+from ._base import KernelMachine, Training
+from ._classification import Classification
 from ._problem import Problem
-from ._validation import FloatArray, integer, real, sample_weights
+from ._validation import FloatArray, integer, real
 from .core import dependence_tolerance
 from .exceptions import NotPositiveDefiniteError
 from .kernels import Precomputed
@@ -80,7 +80,7 @@ class _Fit:
     kept: Any
 
 
-class GRLogisticClassifier(OneVersusAll, KernelMachine):
+class GRLogisticClassifier(Classification, KernelMachine):
     r"""Kernel logistic regression with features that are not penalised.
 
     .. math:: \min_f \frac{1}{m} \sum_i \log(1 + e^{-y_i f(x_i)}) + γ c^T Φ c, \quad
@@ -184,31 +184,6 @@ class GRLogisticClassifier(OneVersusAll, KernelMachine):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRLogisticClassifier:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (m, d)
-            Training points, or the kernel matrix for a precomputed kernel.
-        y : array-like of shape (m,)
-            Labels, of any type.
-        sample_weight : array-like of shape (m,), default=None
-            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
-
-        Returns
-        -------
-        GRLogisticClassifier
-            The fitted model.
-        """
-        with self._all_or_nothing():
-            checked, labels = self._validate(X, y)
-            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
-            classes, targets = encode(labels, weights)
-            self.classes_ = classes
-            self._fit(checked, X, labels, targets, weights)
-        return self
 
     def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
         gamma = real(self.regularization, "regularization", above=0)

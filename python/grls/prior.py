@@ -14,18 +14,17 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _covariance, _selection, kernels
-from ._base import KernelMachine, class_weighted
-from ._classification import OneVersusAll, encode, winner
+from ._base import KernelMachine
+from ._classification import Classification
 from ._covariance import LowRankCovariance
+from ._regression import Regression
 from ._ridge import SOLVERS, RidgeProblem
-from ._validation import FloatArray, choice, integer, real, sample_weights
+from ._validation import FloatArray, choice, integer, real
 from .exceptions import NotPositiveDefiniteError
 from .transfer import TransferPrior
 
@@ -231,7 +230,7 @@ def _documented(coef: str, attributes: str = "", parameters: str = "") -> Any:
 
 
 @_documented("(d,) or (k, d)")
-class PriorRLSRegressor(MultiOutputMixin, RegressorMixin, _PriorRLS):
+class PriorRLSRegressor(Regression, _PriorRLS):
     r"""Linear least squares with a Gaussian prior on the weights.
 
     .. math:: \min_{w, β} \frac{1}{2n} \sum_i (y_i - w^T x_i - β^T φ(x_i))^2
@@ -264,34 +263,6 @@ class PriorRLSRegressor(MultiOutputMixin, RegressorMixin, _PriorRLS):
     array([3., 0., 0.])
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorRLSRegressor:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Training data.
-        y : array-like of shape (n,) or (n, k)
-            Targets.
-        sample_weight : array-like of shape (n,), default=None
-            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
-
-        Returns
-        -------
-        PriorRLSRegressor
-            The fitted model.
-        """
-        with self._all_or_nothing():
-            checked, targets = self._validate(X, y, multi_output=True, y_numeric=True)
-            targets = np.asarray(targets, dtype=np.float64)
-            assert_all_finite(targets, input_name="y")
-            weights = sample_weights(sample_weight, checked)
-            self._fit(checked, X, targets, targets.reshape(len(targets), -1), weights)
-            self._one_output = targets.ndim == 1
-            if self._one_output:
-                self.coef_ = self.coef_[0]
-        return self
-
     def predict(self, X: Any) -> FloatArray:
         """Return the values of the model function.
 
@@ -308,12 +279,10 @@ class PriorRLSRegressor(MultiOutputMixin, RegressorMixin, _PriorRLS):
         known, learnt = self._parts(X)
         return self._shaped(known + learnt)
 
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = predictions[:, 0] if y.ndim == 1 else predictions
-        self.loo_score_ = float(r2_score(y, self.loo_predictions_, sample_weight=weights))
-
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return values[:, 0] if self._one_output else values
+    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
+        super()._fit(X, raw, y, targets, weights)
+        if self._one_output:
+            self.coef_ = self.coef_[0]
 
 
 @_documented(
@@ -325,7 +294,7 @@ class PriorRLSRegressor(MultiOutputMixin, RegressorMixin, _PriorRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class PriorRLSClassifier(OneVersusAll, _PriorRLS):
+class PriorRLSClassifier(Classification, _PriorRLS):
     """Least-squares classification with a Gaussian prior on the weights (RLSC).
 
     Targets are ±1; several classes are learnt one versus all with the same prior, in one factorisation or one
@@ -377,33 +346,3 @@ class PriorRLSClassifier(OneVersusAll, _PriorRLS):
             max_iter=max_iter,
         )
         self.class_weight = class_weight
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorRLSClassifier:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Labels, of any type.
-        sample_weight : array-like of shape (n,), default=None
-            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
-
-        Returns
-        -------
-        PriorRLSClassifier
-            The fitted model.
-        """
-        with self._all_or_nothing():
-            checked, labels = self._validate(X, y)
-            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
-            classes, targets = encode(labels, weights)
-            self._fit(checked, X, labels, targets, weights)
-            self.classes_ = classes
-        return self
-
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = self._shaped(predictions)
-        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
-        self.loo_score_ = float(np.average(right, weights=weights))
