@@ -443,6 +443,18 @@ def sparse_rows_out_of_range(model):
     model.X_fit_ = matrix
 
 
+def sparse_rows_out_of_range_that_nobody_vouches_for(model):
+    matrix = sparse.csr_matrix(np.ones((30, 2)))
+    matrix.indptr[4] = 1_000_000_000
+    model.X_fit_ = matrix
+
+
+def sparse_rows_without_their_values(model):
+    matrix = sparse.csr_matrix(np.ones((30, 2)))
+    matrix.data, matrix.indices = matrix.data[:5], matrix.indices[:5]
+    model.X_fit_ = matrix
+
+
 def short_feature_coefficients(model):
     model.feature_coef_ = model.feature_coef_[:-1]
 
@@ -483,6 +495,8 @@ def kernel_of_too_many_widths(model):
         points_of_objects,
         sparse_columns_out_of_range,
         sparse_rows_out_of_range,
+        sparse_rows_out_of_range_that_nobody_vouches_for,
+        sparse_rows_without_their_values,
         short_feature_coefficients,
         coefficients_that_are_not_numbers,
         points_at_infinity,
@@ -498,6 +512,22 @@ def test_a_model_that_was_tampered_with_raises(tamper):
     for broken in (model, again):
         with pytest.raises((ValueError, TypeError, IndexError, AttributeError, RuntimeError)):
             broken.predict(X)
+
+
+def test_sparse_data_whose_indices_lead_nowhere_are_refused():
+    data = sparse.csr_matrix(X)
+    model = regressor(Gaussian(0.7)).fit(data, Y)
+    for name, at, value in (("indices", 3, 1_000_000_000), ("indices", 3, -5), ("indptr", 4, 1_000_000_000)):
+        broken = data.copy()
+        getattr(broken, name)[at] = value
+        for action in (model.predict, lambda rows: regressor(Gaussian(0.7)).fit(rows, Y)):
+            with pytest.raises(ValueError, match="ind"):
+                action(broken)
+
+
+def test_a_parameter_beyond_all_floats_is_not_finite():
+    with pytest.raises(ValueError, match="regularization must be finite"):
+        regressor(regularization=10**400).fit(X, Y)
 
 
 def test_a_truncated_pickle_does_not_load():

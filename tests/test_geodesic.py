@@ -229,3 +229,11 @@ def test_bad_input_is_refused_and_changes_nothing():
 def test_fewer_rows_than_neighbours_are_all_asked():
     T = GeodesicKNN(10).fit_transform([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     assert_allclose(T, [[0, 1], [0.5, 0.5], [0.5, 0.5]])
+
+
+def test_sparse_points_that_were_tampered_with_are_an_error():
+    X, y, more, _ = problem(0)
+    knn = GeodesicKNN().fit(sparse.csr_matrix(X), y)
+    knn.points_.indptr[2] = 1_000_000_000
+    with pytest.raises(ValueError, match="ind"):
+        knn.transform(sparse.csr_matrix(more))

@@ -19,7 +19,10 @@ def real(value: object, name: str, *, minimum: float | None = None, above: float
     """Return `value` as a float; ValueError or TypeError names the parameter where it cannot be right."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        number = np.inf
     if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value!r}")
     if minimum is not None and number < minimum:
@@ -136,10 +139,20 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
+def require_well_formed(X: Any) -> Any:
+    """Return a data matrix; ValueError where it is sparse and its indices lead out of its arrays.
+
+    SciPy checks that when a matrix is made, and not when one comes from a pickle or its arrays were changed.
+    """
+    if sparse.issparse(X):
+        X.check_format(full_check=True)
+    return X
+
+
 def for_core(X: Any) -> Any:
     """Return a data matrix as the core takes it: a contiguous array, or the parts of a CSR matrix."""
     if sparse.issparse(X):
-        X = X.tocsr(copy=False)
+        X = require_well_formed(X.tocsr(copy=False))
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

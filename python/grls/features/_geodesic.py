@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
+from .._validation import FloatArray, all_or_nothing, choice, integer, require_well_formed, with_unlabelled
 
 IndexArray = NDArray[np.intp]
 
@@ -183,6 +183,7 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        require_well_formed(self.points_)
         k = min(self.graph_neighbors, self.points_.shape[0])
         lengths, neighbours = self._tree.kneighbors(X, n_neighbors=k)
         itself = np.full(X.shape[0], -1, dtype=np.intp)
