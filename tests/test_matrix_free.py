@@ -130,3 +130,23 @@ def test_a_matrix_too_large_points_to_conjugate_gradients(monkeypatch):
 def test_progress_is_told_when_asked_for(capsys):
     GRLSRegressor(Gaussian(0.4), regularization=1e-3, solver="cg", verbose=1).fit(X, Y)
     assert "relative residual" in capsys.readouterr().out
+
+
+def test_variances_of_sparse_data():
+    direct, free = (model.fit(sparse.csr_matrix(X), Y[:, 0]) for model in pair())
+    got, wanted = (model.predict(sparse.csr_matrix(X_NEW), return_std=True)[1] for model in (free, direct))
+    assert_allclose(got, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_targets_of_any_size_have_the_same_model(scale, precision):
+    model = pair(precision=precision)[1]
+    expected = model.fit(X, Y).predict(X_NEW)
+    assert_allclose(model.fit(X, scale * Y).predict(X_NEW) / scale, expected, atol=1e-7)
+
+
+def test_features_that_express_all_of_the_kernel_leave_nothing_to_precondition(capfd):
+    model = GRLSRegressor(Gaussian(1.0), regularization=1e-3, solver="cg").fit(np.ones((30, 2)), Y[:30, 0])
+    assert_allclose(model.predict(np.ones((1, 2))), Y[:30, 0].mean())
+    assert capfd.readouterr() == ("", "")  # LAPACK complains on the standard output

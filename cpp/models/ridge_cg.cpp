@@ -250,9 +250,10 @@ struct Iterated {
   PerColumn residuals;  // relative
 };
 
-// Conjugate gradients for all columns of B side by side; a column that is solved rests.
-Iterated conjugate_gradients(const Context& context, const System& system, const Block& B, double tolerance,
-                             int max_iterations) {
+// Conjugate gradients for all columns of B side by side; a column that is solved rests. The columns are of
+// the order of one: see below.
+Iterated iterate(const Context& context, const System& system, const Block& B, double tolerance,
+                 int max_iterations) {
   const Index rows = B.rows(), q = B.cols();
   const PerColumn size = dot(context, B, B).sqrt();
   Iterated out;
@@ -306,6 +307,21 @@ Iterated conjugate_gradients(const Context& context, const System& system, const
       return out;
     }
   }
+}
+
+// The same for columns of any size, whose squares may be no numbers. The units are powers of two, so that
+// they change no digit.
+Iterated conjugate_gradients(const Context& context, const System& system, const Block& B, double tolerance,
+                             int max_iterations) {
+  const PerColumn unit = B.cwiseAbs().colwise().maxCoeff().transpose().array().unaryExpr([](double largest) {
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    return std::ldexp(1.0, std::max(exponent - 1, -1000));  // whose inverse is a number too
+  });
+  Iterated out =
+      iterate(context, system, B * unit.inverse().matrix().asDiagonal(), tolerance, max_iterations);
+  out.X *= unit.matrix().asDiagonal();
+  return out;
 }
 
 // Columns a block is padded to: 1, 2, 4 or whole vectors of 8.

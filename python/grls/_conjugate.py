@@ -22,6 +22,14 @@ def _divide(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.divide(a, b, out=np.zeros_like(a), where=b != 0)
 
 
+def units(B: FloatArray) -> FloatArray:
+    """Return the order of each column: squares of very large or very small numbers are none.
+
+    They are powers of two, so that dividing by them leaves every digit as it was.
+    """
+    return np.ldexp(1.0, np.frexp(np.abs(B).max(axis=0, initial=0.0))[1] - 1)
+
+
 @dataclass
 class Solved:
     """What conjugate gradients came to."""
@@ -46,9 +54,10 @@ def conjugate_gradients(
     Stops when every column's residual is below `tol` times its right-hand side, after `max_iter` steps, or
     when the residual has not become smaller in `patience` steps.
     """
+    unit = units(B)
     X = np.zeros_like(B)
-    R = B.copy()
-    sizes = np.linalg.norm(B, axis=0)
+    R = B / unit
+    sizes = np.linalg.norm(R, axis=0)
     sizes[sizes == 0] = 1.0
     Z = precondition(R)
     P = Z.copy()
@@ -69,7 +78,7 @@ def conjugate_gradients(
         following = np.einsum("ij,ij->j", R, Z)
         P = Z + _divide(following, rz) * P
         rz = following
-    return Solved(X, steps, worst)
+    return Solved(X * unit, steps, worst)
 
 
 def refined_gradients(
@@ -85,6 +94,8 @@ def refined_gradients(
 
     ``multiply(V)`` and ``multiply(V, "single")`` are the products.
     """
+    unit = units(B)
+    B = B / unit
     solved, R = Solved(np.zeros_like(B), 0, 1.0), B
     sizes = np.linalg.norm(B, axis=0)
     sizes[sizes == 0] = 1.0
@@ -111,9 +122,9 @@ def refined_gradients(
                 max_iter=max(max_iter - steps, 1),
                 report=report,
             )
-            return Solved(solved.X + rest.X, steps + rest.steps, rest.residual * solved.residual)
+            return Solved(unit * (solved.X + rest.X), steps + rest.steps, rest.residual * solved.residual)
         solved, R = Solved(X, steps, residual), left
-    return solved
+    return Solved(unit * solved.X, solved.steps, solved.residual)
 
 
 def warn_unless_converged(solved: Solved, tol: float, max_iter: int) -> None:

@@ -50,6 +50,8 @@ def _preconditioner(problem: Problem, Q: FloatArray, roots: Any, shift: float) -
     pool = _landmarks.Pool(centers_for(m), 0)
     pool.add(problem.X, np.arange(m))
     landmarks = _landmarks.build(problem.kernel, pool.X, problem.T[pool.y], "double")
+    if landmarks.rank == 0:  # the features express all that the kernel does
+        return lambda R: np.asarray(R / shift)
     # Row-major (m, r) is column-major (r, m): products go to SciPy's BLAS, whose threads the core shares.
     Bt = (landmarks.rows(problem.X) * roots).T
     Bt = np.asfortranarray(Bt - (Bt @ Q) @ Q.T) if Q.shape[1] else Bt

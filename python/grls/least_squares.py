@@ -495,7 +495,7 @@ class GRLSRegressor(Regression, _GRLS):
         checked = self._check_new(X)
         T = self._features_at(checked, X)
         if self.solver == "cg":  # what was fitted without a matrix may have no room for one
-            _affordable("double", len(self.X_fit_), 0, given_as_matrix=False)
+            _affordable("double", len(self.dual_coef_), 0, given_as_matrix=False)
         problem = Problem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
         n_points = checked.shape[0]

@@ -511,7 +511,7 @@ class _Nystrom(KernelMachine):
         landmarks = self._summation.landmarks
         r, l = landmarks.rank, len(self._names)  # noqa: E741 - the papers' letter
         cross: Any = 0.0  # Zᵀ W [T A, Y]
-        small: Any = 0.0  # [TA Y]ᵀ W [TA Y]
+        small: Any = 0.0  # (TA)ᵀ W [TA Y]
         weight, n_rows, labels = 0.0, 0, None
         if isinstance(self, ClassifierMixin):
             labels = np.unique(np.concatenate([np.unique(block.y) for block in blocks]))
@@ -522,7 +522,7 @@ class _Nystrom(KernelMachine):
             TY = np.hstack([self._features_of(block) @ landmarks.A, Y])
             weighted = TY if block.weights is None else block.weights[:, None] * TY
             cross = cross + landmarks.normal_times(store, number, block.X, block.weights, None, TY)
-            small = small + weighted.T @ TY
+            small = small + weighted[:, :l].T @ TY
             weight += float(len(Y) if block.weights is None else block.weights.sum())
             n_rows += len(Y)
         coding = None if labels is None else _one_against_all(len(labels))
