@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
@@ -676,3 +677,25 @@ def test_the_core_trusts_no_shape_and_no_label():
     ):
         with pytest.raises(ValueError, match=r"."):
             grls._core.svm_fit(**{**good, **changes})
+
+
+def test_a_warm_start_on_another_kernel_matrix_begins_afresh():
+    X, y = noisy(60)
+    K = Gaussian(1.0)(X)
+    weights = np.ones(60)
+    weights[:10] = 0
+    model = SVMGBClassifier("precomputed", warm_start=True, tol=1e-8).fit(K, y, sample_weight=weights)
+    assert model.support_.max() >= 50  # positions that 50 samples do not have
+    model.fit(K[:50, :50], y[:50])
+    cold = clone(model).set_params(warm_start=False).fit(K[:50, :50], y[:50])
+    assert_allclose(model.objective_, cold.objective_, rtol=1e-6)
+
+
+def test_weights_reach_the_calibration_where_metadata_are_routed():
+    X, y = noisy(80)
+    weights = np.random.default_rng(0).uniform(0.1, 2, size=80)
+    model = SVMGBClassifier(Gaussian(1.0), probability=True)
+    expected = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
+    assert_allclose(routed, expected)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
@@ -233,6 +234,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
             if self.probability:
                 uncalibrated = clone(self).set_params(probability=False, warm_start=False)
+                if get_config()["enable_metadata_routing"]:
+                    uncalibrated.set_fit_request(sample_weight=True)
                 self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
                 self.calibrated_.fit(X, labels, sample_weight=given)
             else:
@@ -341,7 +344,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         start = np.zeros((len(labels), n_pairs))
         scaled = self.dual_coef_ * (float(self.C) / self._C_fit)
         if isinstance(training.kernel, kernels.Precomputed):
-            if training.rows is None and len(labels) == self._n_samples_fit:
+            # Rows of a kernel matrix have no contents to be found by: they must all be there, as before.
+            same = training.rows is None and self._gram_columns is None
+            if same and len(labels) == self._n_samples_fit:
                 start[self.support_] = scaled
         elif _same_columns(training.X, self.X_fit_):
             place = dict(zip(row_keys(self.X_fit_), range(len(scaled)), strict=True))
