@@ -486,3 +486,24 @@ def test_a_model_whose_weights_were_changed_is_told():
     model.coef_ = np.ones(3)
     with pytest.raises(ValueError):  # noqa: PT011 - NumPy's words
         model.predict(X)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_conjugate_gradients_take_targets_of_any_size(shape, scale):
+    X, y, _ = data(*shape)
+    model = PriorRLSRegressor(solver="cg", regularization=1e-2, tol=1e-10)
+    Y = np.column_stack([y, 1e-100 * y])  # each column in its own unit
+    expected = model.fit(X, Y).predict(X) / [1, 1e-100]
+    assert_allclose(model.fit(X, scale * y).predict(X) / scale, expected[:, 0], atol=1e-8)
+    assert_allclose(expected[:, 1], expected[:, 0], atol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+@pytest.mark.parametrize("shape", SHAPES[1:])
+def test_columns_that_are_features_too_have_no_weights(shape, criterion):
+    n, d = shape[0] + 10, shape[1]
+    X, y, _ = data(n, d)
+    model = PriorRLSRegressor(features="linear", regularization=criterion).fit(X, y)
+    A = np.column_stack([np.ones(n), X])
+    assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y)[0], atol=1e-7)

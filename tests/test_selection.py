@@ -369,3 +369,15 @@ def test_the_choice_does_not_rest_on_rounding_errors(criterion):
         # A step of the grid is a factor of 1.7, over which the criterion hardly changes.
         assert_allclose(np.log(model.regularization_), np.log(near.regularization_), rtol=0, atol=0.6)
         assert_allclose(model.predict(X + offset), near.predict(X), rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+def test_targets_that_are_all_zero_have_the_model_that_is_zero(criterion):
+    X, y, _ = data()
+    assert_allclose(GRLSRegressor(KERNEL, regularization=criterion).fit(X, 0 * y).predict(X), 0, atol=1e-15)
+
+
+def test_a_criterion_without_a_number_chooses_nothing():
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="'gcv' overflows"):
+        GRLSRegressor(Linear(), regularization="gcv").fit(1e100 * X, y)

@@ -74,11 +74,11 @@ def merge(problem: P, targets: FloatArray) -> Merged[P]:
     return Merged(problem.take(rows, total), sums / total[:, None], place)
 
 
-def shifts_to_try(specification: Any, n_samples: int, total_weight: float) -> tuple[FloatArray, bool]:
+def shifts_to_try(specification: Any, n_samples: float, total_weight: float) -> tuple[FloatArray, bool]:
     """Return the shifts γΣw to try, and whether they are relative to the size of the spectrum."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
-        return np.geomspace(1e-9, max(n_samples, 10), count), True
+        return np.geomspace(1e-9, max(float(n_samples), 10.0), count), True
     values = np.sort(np.asarray(specification, dtype=np.float64).ravel())
     if values.size == 0 or not np.all(np.isfinite(values)) or values[0] <= 0:
         raise ValueError("regularization_grid must hold positive, finite numbers")
@@ -133,7 +133,8 @@ class _Point:
             log_determinant = log_determinant - np.linalg.slogdet(self._held)[1]
             quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._held, r)
             n = n + l
-        return np.asarray(log_determinant + n * np.log(quadratic / n))
+        # No residual at all, as of targets that the features express: the determinant decides.
+        return np.asarray(log_determinant + n * np.log(np.maximum(quadratic / n, np.finfo(float).tiny)))
 
 
 def select(
@@ -197,17 +198,19 @@ def select(
     definite = np.isfinite(path["trace"])
     n_outputs = targets.shape[1] if per_output else 1
     plane = np.full((len(variances), len(gammas), n_outputs), np.inf)
-    for v, t in enumerate(variances):
-        for g in np.flatnonzero(definite):
-            value = judge(_Point(path, int(g), t))
-            plane[v, g] = value if per_output else value.mean()
-        if path["vanishes"] and np.isinf(t) and definite.any():
-            # Free features and no kernel beside them: γ is without effect, but for the rounding errors of the
-            # model, of which the largest γ has the fewest.
-            plane[v, definite] = plane[v, np.flatnonzero(definite)[-1]]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for v, t in enumerate(variances):
+            for g in np.flatnonzero(definite):
+                value = judge(_Point(path, int(g), t))
+                plane[v, g] = value if per_output else value.mean()
+            if path["vanishes"] and np.isinf(t) and definite.any():
+                # Free features and no kernel beside them: γ is without effect, but for the rounding errors of
+                # the model, of which the largest γ has the fewest.
+                plane[v, definite] = plane[v, np.flatnonzero(definite)[-1]]
+    plane[np.isnan(plane)] = np.inf  # ∞/∞: no γ to choose
     if np.isinf(plane).all(axis=(0, 1)).any():
         if definite.any():
-            raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down")
+            raise ValueError(f"the criterion {criterion!r} overflows: scale the targets or the kernel down")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     share = 2 * path["rounding"] / np.asarray(path["shifts"])[:, None]
     errors = share * (np.full_like(plane, m) if criterion == "reml" else plane)

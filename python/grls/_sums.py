@@ -305,7 +305,7 @@ def _choice(gammas: FloatArray, values: FloatArray, errors: FloatArray) -> Choic
 
 def _grid(specification: Any, system: Equations) -> FloatArray:
     """Return the shifts γΣw to try: the exact model's where every row is a centre."""
-    shifts, relative = _selection.shifts_to_try(specification, int(system.count), system.weight)
+    shifts, relative = _selection.shifts_to_try(specification, system.count, system.weight)
     if not relative:
         return shifts
     mean_eigenvalue = float(np.trace(system.G)) / max(system.n_free, 1.0)
