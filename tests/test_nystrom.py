@@ -762,3 +762,16 @@ def test_sums_with_new_classes_have_zeros_for_them():
     assert list(wide.classes) == ["a", "b", "c", "d"]
     assert_array_equal(wide.fitted.matrix[np.ix_([0, 2, 4], [0, 2, 4])], sums.fitted.matrix)
     assert wide.fitted.matrix.sum() == sums.fitted.matrix.sum()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_conjugate_gradients_take_targets_of_any_size(scale):
+    by_gradients = model(solver="cg", regularization=1e-3, tol=1e-10)
+    expected = by_gradients.fit(X, Y).predict(X_NEW)
+    assert_allclose(by_gradients.fit(X, scale * Y).predict(X_NEW) / scale, expected, atol=1e-7)
+
+
+def test_weights_beyond_whole_numbers_leave_a_grid():
+    fitted = model(regularization="gcv").fit(X, Y, sample_weight=np.full(240, 1e30))
+    assert np.all(np.isfinite(fitted.regularization_path_))
+    assert np.isfinite(fitted.predict(X_NEW)).all()

@@ -20,6 +20,8 @@ from .exceptions import NotPositiveDefiniteError
 STRATEGIES = ("uniform", "leverage", "kmeans")
 _LEAST_POOL = 1000  # rows: as many as the median width of a kernel is taken from
 
+_LEVERAGE_ROWS = 1000  # whose leverage is estimated at a time: memory is bounded, and Ctrl-C is heard
+
 # Centres whose functions are the others' up to this share of the largest kernel value are left out: what
 # rounding errors of the rows' precision would make of them is larger than what they add.
 _RANK_TOLERANCE = {"double": 1e-12, "single": 1e-6}
@@ -92,13 +94,17 @@ def _k_means(X: Any, n_centers: int) -> Any:
 def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_centers: int) -> Any:
     """Draw rows with probability proportional to their ridge leverage, estimated from a uniform pilot."""
     pilot = X[:n_centers]
-    K, across = kernel.matrix(pilot, pilot), kernel.matrix(pilot, X)
+    K = kernel.matrix(pilot, pilot)
     diagonal = kernel.diagonal(X)
     floor = 1e-10 * diagonal.max(initial=1e-300)
 
     def residual(shift: float) -> FloatArray:
         factor = cho_factor(K + max(shift, floor) * np.eye(len(K)), lower=True, overwrite_a=True)
-        explained = np.einsum("ij,ij->j", across, cho_solve(factor, across))
+        explained = np.empty(len(diagonal))
+        for start in range(0, len(diagonal), _LEVERAGE_ROWS):
+            part = slice(start, start + _LEVERAGE_ROWS)
+            across = kernel.matrix(pilot, X[part])
+            explained[part] = np.einsum("ij,ij->j", across, cho_solve(factor, across))
         return np.asarray(np.maximum(diagonal - explained, floor))
 
     # λ: what a model of so many centres must leave unexplained, shared out among them.
