@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import norm
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "bench" / "peers").is_dir(), reason="the benchmarks are not part of this distribution"
@@ -67,6 +68,11 @@ def test_results_say_where_they_come_from_and_name_no_host(output):
     assert {"processor", "cores", "python", "packages", "commit"} <= content["machine"].keys()
     assert not {"host", "hostname", "node", "user"} & content["machine"].keys()
     assert content["growth"].keys() == {"digits", "spatial"}
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda path: path.name)
+def test_a_stored_table_names_the_command_that_prints_it(path):
+    assert "`python -m bench." in path.read_text(encoding="utf-8")
 
 
 def test_the_table_and_the_picture_are_written(output):

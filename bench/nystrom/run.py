@@ -314,7 +314,8 @@ COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent")
 def markdown(rows: list[Row], machine: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured on {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
+        f"Measured by `python -m bench.nystrom` on {machine['processor']}, {machine['cores']} cores, "
+        f"Python {machine['python']}, "
         f"{packages}; commit {machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
         "times as long the peer of the scene takes (of `dask`: one worker). `error`: percent of labels, or "
         "root mean square.",

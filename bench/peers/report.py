@@ -168,7 +168,8 @@ def markdown(rows: list[Row], growth: Growth, machine: dict[str, Any], threads: 
     """Return the tables that the documentation includes."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured on {machine['processor']}, {machine['cores']} cores, {threads} threads for everybody, "
+        f"Measured by `python -m bench.peers` on {machine['processor']}, {machine['cores']} cores, "
+        f"{threads} threads for everybody, "
         f"Python {machine['python']}, {packages}; commit {machine['commit']}. Medians of interleaved "
         "repetitions; ratios are medians of the ratios within each round. Load before the run: "
         f"{machine['load']}.",

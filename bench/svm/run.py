@@ -141,7 +141,7 @@ def run_problem(problem: Problem, working: list[Machine], repeats: int, pause: f
 def markdown(rows: list[Row], machine: dict[str, Any], threads: int | None) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
     lines = [
-        f"Measured on {machine['processor']}, {machine['cores']} cores, "
+        f"Measured by `python -m bench.svm` on {machine['processor']}, {machine['cores']} cores, "
         f"{threads or 'all'} threads for everybody, {packages}; commit {machine['commit']}. Medians of "
         f"interleaved repetitions; load before the run: {machine['load']}.",
     ]
