@@ -459,6 +459,18 @@ def short_feature_coefficients(model):
     model.feature_coef_ = model.feature_coef_[:-1]
 
 
+def flat_feature_coefficients(model):
+    model.feature_coef_ = model.feature_coef_.ravel()
+
+
+def feature_coefficients_of_two_outputs(model):
+    model.feature_coef_ = np.hstack([model.feature_coef_, model.feature_coef_])
+
+
+def feature_coefficients_of_no_output(model):
+    model.feature_coef_ = model.feature_coef_[:, :0]
+
+
 def coefficients_that_are_not_numbers(model):
     model.dual_coef_[3] = np.nan
 
@@ -498,6 +510,9 @@ def kernel_of_too_many_widths(model):
         sparse_rows_out_of_range_that_nobody_vouches_for,
         sparse_rows_without_their_values,
         short_feature_coefficients,
+        flat_feature_coefficients,
+        feature_coefficients_of_two_outputs,
+        feature_coefficients_of_no_output,
         coefficients_that_are_not_numbers,
         points_at_infinity,
         other_kernel,

@@ -145,6 +145,11 @@ class KernelMachine(KernelEstimator):
         checked = self._check_new(X)
         known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
         learnt = self._learnt(checked)
+        if known.shape != learnt.shape or known.shape[1:] in ((), (0,)):
+            raise ValueError(
+                f"the features give values of shape {known.shape} and {self._learner()} of {learnt.shape}: "
+                "the arrays of this model were changed after the fit"
+            )
         finite = np.isfinite(known + learnt).all(axis=1)
         if not finite.all():
             raise ValueError(
