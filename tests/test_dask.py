@@ -13,6 +13,7 @@ from grls import nystrom
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
@@ -237,3 +238,21 @@ def test_the_example_runs():
     assert done.returncode == 0, done.stderr
     assert "R² = 0.9" in done.stdout
     assert "a grid of 6" in done.stdout
+
+
+@pytest.mark.parametrize("level", [0.0, 1e9])
+def test_the_score_is_that_of_the_rows_whatever_their_level(level):
+    rows, targets, weights = arrays(100, 200, 7, 293, values=(X, Y + level, WEIGHTS))
+    model = on_dask.NystromGRLSRegressor(**PARAMETERS, regularization=1e-3)
+    with dask.config.set(scheduler="synchronous"):
+        model.fit(rows, targets)
+        expected = r2_score(Y + level, model.predict(X), sample_weight=WEIGHTS)
+        assert_allclose(model.score(rows, targets, weights), expected, rtol=1e-6)
+        constant = da.full(600, 3.0, chunks=(rows.chunks[0],))
+        assert clone(model).fit(rows, targets[:, 0]).score(rows, constant) == 0.0
+
+
+def test_a_model_that_is_not_fitted_says_so():
+    for model in (on_dask.NystromGRLSRegressor(), on_dask.NystromGRLSClassifier()):
+        with pytest.raises(NotFittedError):
+            model.predict(arrays(600)[0])

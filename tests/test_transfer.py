@@ -203,6 +203,7 @@ def test_tasks_that_cannot_be_right_are_told(tasks, message):
         ({"regularization": -1.0}, ValueError, "regularization"),
         ({"regularization": "cv"}, ValueError, "regularization"),
         ({"n_examples": 2}, ValueError, "n_examples must be at least 4"),
+        ({"random_state": None}, TypeError, "random_state must be a whole number"),
     ],
 )
 def test_bad_parameters_are_told(parameters, error, message):

@@ -35,6 +35,7 @@ try:
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError('grls.dask needs Dask: pip install "grls[dask]"') from error
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from . import nystrom
 from ._landmarks import Pool
@@ -159,13 +160,28 @@ def _right(model: Any, X: Any, y: Any, weight: Any) -> Any:
 
 
 def _moments(model: Any, X: Any, y: Any, weight: Any) -> Any:
-    """Return Σw, Σwy, Σwy², Σw(y − f)² of a partition, the last three of each output."""
-    if X.shape[0] == 0:
-        return 0.0
-    targets, values = (np.asarray(v).reshape(X.shape[0], -1) for v in (y, model.predict(X)))
+    """Return Σw, the mean ȳ, Σw(y − ȳ)² and Σw(y − f)² of a partition, the last three of each output."""
     weights = np.ones(X.shape[0]) if weight is None else np.asarray(weight)
+    if X.shape[0] == 0 or not np.any(weights):
+        return None
+    targets, values = (np.asarray(v).reshape(X.shape[0], -1) for v in (y, model.predict(X)))
     total = np.full(targets.shape[1], weights.sum())
-    return np.stack([total, weights @ targets, weights @ targets**2, weights @ (targets - values) ** 2])
+    mean = weights @ targets / total
+    return np.stack([total, mean, weights @ (targets - mean) ** 2, weights @ (targets - values) ** 2])
+
+
+def _join_moments(parts: list[Any]) -> Any:
+    """Join moments about the parts' own means: those about zero would lose the digits of a large mean."""
+    joined = None
+    for part in parts:
+        if joined is None or part is None:
+            joined = part if joined is None else joined
+            continue
+        (n, mean, spread, error), (n_more, mean_more, spread_more, error_more) = joined, part
+        total, apart = n + n_more, mean_more - mean
+        spread = spread + spread_more + apart**2 * n * n_more / total
+        joined = np.stack([total, mean + apart * n_more / total, spread, error + error_more])
+    return joined
 
 
 # Graphs. They are built by the client.
@@ -266,6 +282,7 @@ class _OnDask:
     def _lazily(self: Any, X: Any, method: str) -> Any:
         if not _is_dask(X):
             return getattr(super(), method)(X)
+        check_is_fitted(self)
         model = delayed(self, pure=False)
         if _is_frame(X):
             return X.map_partitions(_frame_apply, model, method, meta=self._meta(method))
@@ -329,8 +346,12 @@ class NystromGRLSRegressor(_OnDask, nystrom.NystromGRLSRegressor):
             return float(super().score(X, y, sample_weight))
         model = delayed(self, pure=False)
         parts = zip(*_partitions(X, y, sample_weight), strict=True)
-        total, first, second, squared = _tree([delayed(_moments)(model, *p) for p in parts], sum).compute()
-        return float(np.mean(1 - squared / (second - first**2 / total)))
+        moments = _tree([delayed(_moments)(model, *p) for p in parts], _join_moments).compute()
+        if moments is None:
+            raise ValueError("there are no rows to score")
+        _, _, spread, squared = moments
+        r2 = 1 - np.divide(squared, spread, out=(squared > 0).astype(np.float64), where=spread > 0)
+        return float(np.mean(r2))  # of targets that are all the same: 1 if they are met, else 0
 
 
 class NystromGRLSClassifier(_OnDask, nystrom.NystromGRLSClassifier):

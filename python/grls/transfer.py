@@ -156,6 +156,7 @@ class TransferPrior:
         else:
             real(self.regularization, "regularization", above=0)
         integer(self.n_examples, "n_examples", minimum=4)
+        integer(self.random_state, "random_state", minimum=0)
         if not isinstance(tasks, list | tuple) or len(tasks) == 0:
             raise ValueError(
                 "TransferPrior.fit takes a list of reference tasks: pairs (X, y), models or weights"
