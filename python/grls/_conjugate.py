@@ -27,7 +27,7 @@ def units(B: FloatArray) -> FloatArray:
 
     They are powers of two, so that dividing by them leaves every digit as it was.
     """
-    return np.ldexp(1.0, np.frexp(np.abs(B).max(axis=0, initial=0.0))[1] - 1)
+    return np.asarray(np.ldexp(1.0, np.frexp(np.abs(B).max(axis=0, initial=0.0))[1] - 1))
 
 
 @dataclass
