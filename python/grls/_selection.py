@@ -210,7 +210,7 @@ def select(
     plane[np.isnan(plane)] = np.inf  # ∞/∞: no γ to choose
     if np.isinf(plane).all(axis=(0, 1)).any():
         if definite.any():
-            raise ValueError(f"the criterion {criterion!r} overflows: scale the targets or the kernel down")
+            raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     share = 2 * path["rounding"] / np.asarray(path["shifts"])[:, None]
     errors = share * (np.full_like(plane, m) if criterion == "reml" else plane)
