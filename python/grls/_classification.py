@@ -95,12 +95,16 @@ class Classification(OneVersusAll):
         self : object
             The fitted model.
         """
+        self._check_parameters()
         with self._all_or_nothing():
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)
             self._fit(checked, X, labels, targets, weights)
         return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for parameters that only the classifier has."""
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
         self.loo_predictions_ = self._shaped(predictions)

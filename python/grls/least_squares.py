@@ -592,11 +592,10 @@ class GRLSClassifier(Classification, _GRLS):
         self.criterion = criterion
         self.class_weight = class_weight
 
-    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
+    def _check_parameters(self) -> None:
         choice(self.criterion, "criterion", ("squared_error", "accuracy"))
         if self.criterion == "accuracy" and self.per_output:
             raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')
-        super()._fit(X, raw, y, targets, weights)
 
     def _optimizes(self) -> bool:
         by_gradient = super()._optimizes() and not isinstance(self.optimize, dict)

@@ -112,7 +112,7 @@ class _PriorRLS(KernelMachine):
 
         self._store_features(training, solution["kept"])
         w = covariance.root_times(np.asarray(solution["V"]))
-        self.coef_ = np.ascontiguousarray((w if mean is None else w + mean).T)
+        self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
         self.feature_coef_ = np.ascontiguousarray(solution["beta"])
         self.regularization_ = chosen
         self.solver_ = solver
@@ -147,6 +147,10 @@ class _PriorRLS(KernelMachine):
 
     def _learner(self) -> str:
         return "the weights"
+
+    def _shaped_weights(self, weights: FloatArray) -> FloatArray:
+        """Return w of all outputs, (k, d), as `coef_` has it."""
+        return weights
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
         """Store the leave-one-out predictions and their score."""
@@ -279,10 +283,8 @@ class PriorRLSRegressor(Regression, _PriorRLS):
         known, learnt = self._parts(X)
         return self._shaped(known + learnt)
 
-    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
-        super()._fit(X, raw, y, targets, weights)
-        if self._one_output:
-            self.coef_ = self.coef_[0]
+    def _shaped_weights(self, weights: FloatArray) -> FloatArray:
+        return weights[0] if self._one_output else weights
 
 
 @_documented(
