@@ -211,13 +211,45 @@ def test_digits(paper, tmp_path):
 
 
 def test_machines_for_digits(paper, tmp_path):
-    changes = ["training=400", "small=200", "large=400", "tune_rows=100", "components=5"]
+    changes = ["training=400", "few=200", "many=400", "tune_rows=100", "centers=100"]
     assert performed(paper, tmp_path, "figure_4_3", changes=changes) == 0
     claims = complete(tmp_path, "figure_4_3")["findings"]
     assert [claim["reproduced"] for claim in claims[:2]] == [None, None]  # not the claim's training rows
     rows = {r["method"]: r for r in table(tmp_path, "figure_4_3")}
     assert float(rows["Gaussian SVM"]["accuracy"]) > 0.85
     assert (tmp_path / "figure_4_3_linear.png").exists()
+
+
+def test_choices_for_digits_are_made_without_the_test_digits(paper, tmp_path):
+    from bench.paper.experiments import _digits
+
+    test_images = _digits.digits()[2]
+    test_images[:] = 0  # so that whoever looks at them sees nothing
+    small = ["training=300", "held_out=300"]
+    assert performed(paper, tmp_path, "figure_4_3_choice", changes=small) == 0
+    rows = table(tmp_path, "figure_4_3_choice")
+    assert len(rows) == 4 * 3
+    assert min(float(row["accuracy"]) for row in rows) > 0.85
+    changes = [*small, "sizes=[100]", "components=5", "sigma=5.0"]
+    assert performed(paper, tmp_path, "figure_4_3_features", changes=changes) == 0
+    rows = table(tmp_path, "figure_4_3_features")
+    assert len(rows) == 5
+    assert min(float(row["G-RLSC"]) for row in rows) > 0.7
+
+
+def test_moved_digits_are_the_digits_elsewhere(paper):
+    from bench.paper.experiments._digits import distorted, shifted
+
+    images = np.zeros((2, 28, 28))
+    images[:, 10:18, 12:16] = 1.0
+    sides = shifted(images).reshape(4, 2, 28, 28)
+    assert sides[0, 0, 18, 12] == sides[1, 1, 9, 12] == sides[2, 0, 10, 16] == sides[3, 1, 10, 11] == 1
+    rng = np.random.default_rng(0)
+    bent = distorted(images, rng)
+    assert not np.allclose(bent[0], bent[1])  # each its own way
+    assert np.abs(bent - images).max() > 0.1
+    assert np.allclose(bent.sum(axis=(1, 2)), images.sum(axis=(1, 2)), rtol=0.4)
+    assert np.allclose(distorted(images, rng, size=1e-6), images, atol=1e-4)
 
 
 def test_transfer_between_pairs_of_topics(paper, tmp_path, monkeypatch):

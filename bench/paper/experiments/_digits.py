@@ -1,4 +1,4 @@
-"""MNIST digits: scaled, straightened, and drawn."""
+"""MNIST digits: scaled, straightened, moved, and drawn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from scipy import ndimage
 
 FILE = "mnist.npz"
+SIDE = 28  # pixels
 CLAIMED = {"linear": 0.9316, "Gaussian": 0.9835, "network": 0.9838}
 SIGMA = 1 / np.sqrt(2 * 0.0039)  # the thesis's g = 0.0039 in exp(−g‖x − y‖²)
 
@@ -25,6 +26,11 @@ def digits() -> Any:
 def pixels(images: Any) -> Any:
     """Return rows of pixels from -1 to 1: the scale that the thesis's g belongs to."""
     return images.reshape(len(images), -1) / 127.5 - 1.0
+
+
+def ink(images: Any) -> Any:
+    """Return rows of pixels from 0 to 1, so that the inner product counts the ink that two digits share."""
+    return images.reshape(len(images), -1) / 255.0
 
 
 def straightened(images: Any) -> Any:
@@ -44,10 +50,24 @@ def straightened(images: Any) -> Any:
     return out
 
 
-def shifted(images: Any, y: Any) -> tuple[Any, Any]:
-    """Return the images, and each moved by one pixel to the four sides."""
-    moves = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
-    return np.concatenate([np.roll(images, move, axis=(1, 2)) for move in moves]), np.tile(y, len(moves))
+def shifted(images: Any) -> Any:
+    """Return each image moved by one pixel to the four sides: four times as many."""
+    moves = ((1, 0), (-1, 0), (0, 1), (0, -1))
+    return np.concatenate([np.roll(images, move, axis=(1, 2)) for move in moves])
+
+
+def distorted(images: Any, rng: np.random.Generator, size: float = 1.0, smoothness: float = 6.0) -> Any:
+    """Return each image as on a rubber sheet: every pixel moved by a smooth random field.
+
+    `size` is the standard deviation of the way that a pixel goes, `smoothness` the width of the Gaussian that
+    smooths the field; both in pixels.
+    """
+    field = rng.uniform(-1.0, 1.0, size=(2, *images.shape)).astype(np.float32)
+    field = ndimage.gaussian_filter(field, (0, 0, smoothness, smoothness), mode="constant")
+    field *= size / field.std(axis=(0, 2, 3), keepdims=True)
+    which, rows, columns = np.ogrid[tuple(slice(n) for n in images.shape)]
+    places = np.stack(np.broadcast_arrays(which, rows + field[0], columns + field[1]))
+    return ndimage.map_coordinates(images, places, order=1, mode="nearest")
 
 
 def sheet(images: Any, titles: Any = None, columns: int = 10) -> Any:
