@@ -36,13 +36,13 @@ def figure_4_3(run):
         run.cell(lambda made=known[name]: made(data).measured(data.y_new), method=name)
     found = {row["method"]: row for row in run.rows}
     _, _, test, y = digits()
-    for name, suffix in ((LINEAR, "_linear"), (GAUSSIAN, "")):
-        if name in found:
-            pairs = [pair.split(":") for pair in str(found[name]["first_errors"]).split()]
+    best = max(run.rows, key=lambda row: row["accuracy"])
+    for name, suffix in ((LINEAR, "_linear"), (GAUSSIAN, ""), (best["method"], "_best")):
+        if name in found and found[name]["first_errors"]:
+            pairs = [pair.split(":") for pair in found[name]["first_errors"].split()]
             places = [int(i) for i, _ in pairs]
             titles = [f"{y[int(i)]} → {answer}" for i, answer in pairs]
             run.save(sheet(test[places], titles), suffix)
-    best = max(run.rows, key=lambda row: row["accuracy"])
     run.summary(
         ["method", "training rows", "accuracy", "seconds to fit and predict"],
         [
