@@ -57,7 +57,7 @@ def compared(data, rows, name, components, sigma):
     parameters={
         "training": 50_000,
         "held_out": 10_000,
-        "sizes": [1000, 5000],
+        "sizes": [1000],
         "components": 40,
         "sigma": 9.0,
         "features": [
