@@ -179,7 +179,7 @@ def methods(
         "G-RLSC, …, geodesic neighbours free": lambda d: least_squares(d, few, geodesic=True),
         "SVM, straightened, few labels": lambda d: straight_gaussian(d, few),
         "SVM-GB, …, geodesic neighbours free": lambda d: straight_gaussian(d, few, geodesic=True),
-        "SVM-GB, …, nearly free": lambda d: straight_gaussian(d, few, geodesic=True, variance=10.0),
+        "SVM-GB, …, variance 10": lambda d: straight_gaussian(d, few, geodesic=True, variance=10.0),
         "SVM-GB, straightened, nearest neighbours free": lambda d: straight_gaussian(d, geodesic=True),
         "G-RLSC, straightened, many rows": lambda d: least_squares(d, many, precision="single"),
         "Nyström G-RLSC, straightened": lambda d: nystrom(d, centers),
