@@ -699,3 +699,15 @@ def test_weights_reach_the_calibration_where_metadata_are_routed():
     with config_context(enable_metadata_routing=True):
         routed = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
     assert_allclose(routed, expected)
+
+
+@pytest.mark.parametrize("solver", ["auto", "ipm", "native"])
+def test_features_that_separate_the_classes_need_no_kernel(solver):
+    """The dual has no point but zero then, so that nothing is in its interior."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = np.sign(X[:, 0])
+    model = SVMGBClassifier(Gaussian(2.0), features=Columns([0]), C=10.0, solver=solver).fit(X, y)
+    assert model.duality_gap_[0] <= model.tol
+    assert model.objective_[0] <= 1e-3
+    assert_array_equal(model.predict(X), y)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/errors.hpp"
 #include "kernels/predict.hpp"
@@ -147,14 +148,12 @@ Outcome finished(const Context& context, const SvmProblem& problem, const Pair& 
 }
 
 Outcome by_decomposition(const Context& context, const SvmProblem& problem, const Pair& pair,
-                         Vector<double> start) {
+                         Vector<double> start, double max_work) {
   NativeOptions options;
   options.tolerance = problem.tolerance;
   options.max_rounds = problem.max_iterations;
   options.cache_bytes = problem.cache_bytes;
-  const auto m = static_cast<double>(pair.order.size());
-  if (problem.solver == SvmSolver::automatic && m <= kInteriorPointSamples)
-    options.max_work = kInteriorPointWork * m * m * m;
+  options.max_work = max_work;
   NativeSolution solution;
   Index rounds = 0;
   bool enough = false;
@@ -186,17 +185,28 @@ Outcome by_interior_point(const Context& context, const SvmProblem& problem, con
 
 Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair& pair,
                    const Vector<double>& start) {
+  constexpr double kAnyWork = std::numeric_limits<double>::infinity();
   const auto m = static_cast<Index>(pair.order.size());
+  const bool automatic = problem.solver == SvmSolver::automatic;
+  Outcome first, second;
   if (problem.solver == SvmSolver::interior_point || pair.basis.rank() >= m ||
-      (problem.solver == SvmSolver::automatic && m <= kExactSamples))
-    return by_interior_point(context, problem, pair);
-  Outcome out = by_decomposition(context, problem, pair, start);
-  if (!out.converged && out.iterations < problem.max_iterations && m <= kInteriorPointSamples) {
-    const Index rounds = out.iterations;
-    out = by_interior_point(context, problem, pair);
-    out.iterations += rounds;
+      (automatic && m <= kExactSamples)) {
+    first = by_interior_point(context, problem, pair);
+    if (first.converged || first.iterations >= problem.max_iterations || pair.basis.rank() >= m) return first;
+    // Where the features alone separate the classes, the dual has no point but 0, and nothing is interior.
+    second = by_decomposition(context, problem, pair, start, kAnyWork);
+  } else {
+    const auto size = static_cast<double>(m);
+    const bool may_finish = m <= kInteriorPointSamples;
+    first = by_decomposition(context, problem, pair, start,
+                             automatic && may_finish ? kInteriorPointWork * size * size * size : kAnyWork);
+    if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;
+    second = by_interior_point(context, problem, pair);
   }
-  return out;
+  Outcome& better =
+      second.converged || second.certificate.relative() < first.certificate.relative() ? second : first;
+  better.iterations = first.iterations + second.iterations;
+  return better;
 }
 
 }  // namespace

@@ -62,8 +62,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
         C, for thousands of samples; "osqp" hands the paper's quadratic program to OSQP, for hundreds. "auto"
         takes "ipm" for small pairs and "native" for the others; up to 6000 samples "ipm" takes over where
-        "native" has worked as long as "ipm" would have. Where "native" gets stuck, as it may with a C or a
-        tolerance out of all proportion, "ipm" finishes the work too.
+        "native" has worked as long as "ipm" would have. Where either gets stuck, "native" as it may with
+        a C or a tolerance out of all proportion, "ipm" where the features alone separate the classes, the
+        other one finishes the work.
     formulation : {"virtual", "pivot"}, default="virtual"
         The direct form, which is that of the paper's virtual samples (section 4.2), or the program (23)-(24)
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
