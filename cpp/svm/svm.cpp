@@ -201,7 +201,12 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     first = by_decomposition(context, problem, pair, start,
                              automatic && may_finish ? kInteriorPointWork * size * size * size : kAnyWork);
     if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;
-    second = by_interior_point(context, problem, pair);
+    try {
+      second = by_interior_point(context, problem, pair);
+    } catch (const NotPositiveDefinite&) {  // decomposition asks less of the kernel
+      if (!automatic) throw;
+      second = by_decomposition(context, problem, pair, first.c, kAnyWork);
+    }
   }
   Outcome& better =
       second.converged || second.certificate.relative() < first.certificate.relative() ? second : first;

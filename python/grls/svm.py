@@ -289,9 +289,10 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                     start=self._start(training, labels, classes, len(pairs)),
                 )
             except NotPositiveDefiniteError as error:
+                less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
                 raise NotPositiveDefiniteError(
-                    f"the matrix of the kernel {training.kernel!r} is not positive definite: choose another "
-                    'kernel, or solver="native", which asks less of it'
+                    f"the matrix of the kernel {training.kernel!r} is not positive definite, or overflows: "
+                    f"choose another kernel{less}"
                 ) from error
             self._warn(solution, classes, pairs)
         if self.bias == "lp":
