@@ -1,10 +1,9 @@
-"""The scenes. Each prints its rows; all go to one CSV and one markdown file with the machine's facts."""
+"""The scenes. Each prints its rows and writes them to a CSV and a markdown file with the machine's facts."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import io
 import json
 import lzma
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from bench.peers.machine import facts, load_before
 from bench.peers.memory import _forget_peak, _peak
 from bench.peers.timing import growth, interleaved, stopwatch
+from bench.tables import write_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
@@ -311,12 +311,12 @@ SCENES = {
 COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent")
 
 
-def markdown(rows: list[Row], machine: dict[str, Any]) -> str:
+def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured by `python -m bench.nystrom` on {machine['processor']}, {machine['cores']} cores, "
-        f"Python {machine['python']}, "
-        f"{packages}; commit {machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
+        f"Measured by `python -m bench.nystrom --scenes {name}` on {machine['processor']}, "
+        f"{machine['cores']} cores, Python {machine['python']}, {packages}; commit "
+        f"{machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
         "times as long the peer of the scene takes (of `dask`: one worker). `error`: percent of labels, or "
         "root mean square.",
         "",
@@ -335,7 +335,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="a run of seconds; times mean nothing")
-    parser.add_argument("--output", type=Path, help="directory of the results; default: bench/results")
+    parser.add_argument(
+        "--output", type=Path, help="directory of the results; default: bench/results/nystrom"
+    )
     parser.add_argument("--threads", type=int)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     a = parser.parse_args(arguments)
@@ -343,24 +345,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         what, n, option = a.measure
         measure_rows(int(n), int(option)) if what == "rows" else measure_exact(int(n), option)
         return 0
-    load = load_before()
-    rows: list[Row] = []
-    with threadpool_limits(a.threads):
-        for name in a.scenes:
-            for entry in SCENES[name](a.quick, 1 if a.quick else a.repeats):
-                print(
-                    "  ".join(f"{column}={entry[column]}" for column in COLUMNS if column in entry),
-                    flush=True,
-                )
-                rows.append(entry)
-        machine = facts(ROOT) | {"load": load}
-    output = a.output or (None if a.quick else RESULTS)
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        stem = "nystrom" if len(a.scenes) == len(SCENES) else "nystrom-" + "-".join(a.scenes)
-        with (output / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-        (output / f"{stem}.md").write_text(markdown(rows, machine), encoding="utf-8")
+    output = a.output or (None if a.quick else RESULTS / "nystrom")
+    for name in a.scenes:
+        load = load_before()
+        with threadpool_limits(a.threads):
+            rows = SCENES[name](a.quick, 1 if a.quick else a.repeats)
+        for entry in rows:
+            shown = (f"{column}={entry[column]}" for column in COLUMNS if column in entry)
+            print("  ".join(shown), flush=True)
+        if output is not None:
+            full = [{column: entry.get(column) for column in COLUMNS} for entry in rows]
+            write_csv(output / f"{name}.csv", full)
+            page = markdown(name, rows, facts(ROOT) | {"load": load})
+            (output / f"{name}.md").write_text(page, encoding="utf-8")
     return 0
