@@ -262,7 +262,8 @@ typename KernelStore<S>::Strip& KernelStore<S>::strip(Index block, Index number,
   if (static_cast<std::size_t>(number) < strips.size()) {
     Strip& known = strips[static_cast<std::size_t>(number)];
     require(known.rows == rows && known.columns == columns, "block ", block, " had strips of shape (",
-            known.rows, ", ", known.columns, ") and has now (", rows, ", ", columns, ")");
+            known.rows, ", ", known.columns, ") and has now (", rows, ", ", columns,
+            "): its rows changed between passes");
     return known;
   }
   require(static_cast<std::size_t>(number) == strips.size(), "block ", block, " has changed its rows");
@@ -322,7 +323,6 @@ Matrix<double> normal_times(const Context& context, const Formula& formula, cons
   for (Index start = 0; start < n; start += chunk) {
     const Index count = std::min(chunk, n - start), strips = ceil_div(count, size);
     const auto rows_of_strip = [&](Index s) { return std::min(size, count - s * size); };
-    for (Index s = 0; s < strips; ++s) store.strip(block, start / size + s, rows_of_strip(s), M);
     std::vector<typename KernelStore<S>::Strip*> kept;
     for (Index s = 0; s < strips; ++s)
       kept.push_back(&store.strip(block, start / size + s, rows_of_strip(s), M));

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <variant>
 
 #include "base/parallel.hpp"
@@ -64,12 +65,11 @@ class KernelStore {
 
   explicit KernelStore(double bytes) : left_(bytes) {}
 
-  // A strip of a block, the same for every product. Not to be called by several threads at a time; what it
-  // returns stays where it is until the next strip of the block is asked for the first time.
+  // A strip of a block, the same for every product. Not to be called by several threads at a time.
   Strip& strip(Index block, Index number, Index rows, Index columns);
 
  private:
-  std::vector<std::vector<Strip>> blocks_;
+  std::deque<std::deque<Strip>> blocks_;  // strips stay where they are when more come
   double left_;
 };
 
