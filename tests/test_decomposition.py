@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
-from grls import IndefiniteKernelWarning, KernelPCA, _core, _memory, decomposition
+from grls import IndefiniteKernelWarning, KernelPCA, _core, decomposition
+from grls._solvers import memory as _memory
 from grls.kernels import Gaussian, Laplace, Linear, Log, Multiquadric, Polynomial, Sigmoid, ThinPlate
 from hypothesis import given
 from hypothesis import strategies as st

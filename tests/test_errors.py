@@ -8,7 +8,8 @@ import grls
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, _core, _memory
+from grls import GRLSClassifier, _core
+from grls._solvers import memory as _memory
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed, Sigmoid
 from models import classifier, regressor

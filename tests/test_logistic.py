@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import reference
-from grls import GRLogisticClassifier, NotPositiveDefiniteError, _memory
+from grls import GRLogisticClassifier, NotPositiveDefiniteError
+from grls._solvers import memory as _memory
 from grls.core import null_space
 from grls.exceptions import DependentFeaturesWarning
 from grls.kernels import Gaussian, Linear, Sigmoid

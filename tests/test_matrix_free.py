@@ -44,7 +44,7 @@ def test_conditionally_positive_definite_kernels_work_too():
 
 
 def test_the_preconditioner_of_few_centres_serves(monkeypatch):
-    monkeypatch.setattr("grls._matrix_free._MOST_CENTERS", 60)
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
     direct, free = (model.fit(X, Y) for model in pair(kernel=Laplace(0.5)))
     assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
     assert free.n_iter_ > 5
@@ -52,12 +52,12 @@ def test_the_preconditioner_of_few_centres_serves(monkeypatch):
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_products_in_single_precision_are_corrected(precision, monkeypatch):
-    monkeypatch.setattr("grls._matrix_free._MOST_CENTERS", 60)
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
     direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-3))
     assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
     assert free.precision_ == precision
     # Too little regularization for single precision: double precision takes over.
-    monkeypatch.setattr("grls._matrix_free._MOST_CENTERS", 400)
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 400)
     direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-9))
     assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-4)
 
@@ -120,7 +120,7 @@ def test_what_conjugate_gradients_cannot_do_is_said(parameters, message):
 
 
 def test_a_matrix_too_large_points_to_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr("grls._memory.available", lambda: 10**6)
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 10**6)
     with pytest.raises(MemoryError, match='use solver="cg"'):
         GRLSRegressor(Gaussian(0.4), regularization=1e-3).fit(X, Y)
     with pytest.raises(MemoryError, match="NystromGRLSRegressor"):

@@ -357,7 +357,7 @@ def test_sparse_blocks_give_the_model_of_the_dense_rows():
 
 
 def test_memory_mapped_arrays_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("grls._blocks._BLOCK_BYTES", 37 * 24)
+    monkeypatch.setattr("grls._nystrom.streams._BLOCK_BYTES", 37 * 24)
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", Y)
     mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("X.npy", "y.npy")]
@@ -526,7 +526,7 @@ def test_an_indefinite_kernel_is_refused():
 
 
 def test_more_centres_than_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("grls._memory.available", lambda: 1000)
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 1000)
     with pytest.raises(MemoryError, match="lower n_centers"):
         model().fit(X, Y)
 

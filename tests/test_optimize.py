@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
-from grls._optimize import Parameters, _Objective
-from grls._problem import Problem
-from grls._selection import select
+from grls._selection.kernel_parameters import Parameters, _Objective
+from grls._selection.regularization import select
+from grls._solvers.kernel_problem import Problem
 from grls.kernels import (
     ChiSquared,
     Constant,

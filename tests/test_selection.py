@@ -229,7 +229,7 @@ def test_an_indefinite_kernel_is_chosen_where_it_can_be_and_refused_where_it_can
 
 def test_a_path_larger_than_memory_is_refused(monkeypatch):
     X, y, _ = data(200)
-    monkeypatch.setattr("grls._memory.available", lambda: 300_000)  # a fit would do: 4m² = 160,000
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 300_000)  # a fit would do: 4m² = 160,000
     with pytest.raises(MemoryError, match=r'number.*"gcv"'):
         GRLSRegressor(KERNEL).fit(X, y)
     GRLSRegressor(KERNEL, regularization="gcv").fit(X, y)

@@ -607,7 +607,7 @@ def test_a_kernel_that_is_conditionally_definite_needs_the_constant_and_steps_th
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
     X, y = noisy()
-    monkeypatch.setattr(grls._memory, "available", lambda: 10_000)
+    monkeypatch.setattr(grls._solvers.memory, "available", lambda: 10_000)
     with pytest.raises(MemoryError, match='solver="native"'):
         SVMGBClassifier(Gaussian(1.0), solver="ipm").fit(X, y)
     with pytest.raises(MemoryError, match="cache_size"):

@@ -1,5 +1,5 @@
 // One value and gradient of a criterion beside one fit of the same problem: a step of `optimize`.
-#include "models/gradient.hpp"
+#include "least_squares/gradient.hpp"
 
 #include "common.hpp"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "kernels/points.hpp"
+#include "data/points.hpp"
+#include "least_squares/path.hpp"
 #include "matrices/assemble.hpp"
-#include "models/path.hpp"
 
 namespace py = pybind11;
 

@@ -1,4 +1,4 @@
-#include "models/least_squares.hpp"
+#include "least_squares/least_squares.hpp"
 
 #include <pybind11/stl.h>
 
@@ -9,9 +9,9 @@
 
 #include "base/errors.hpp"
 #include "bindings.hpp"
+#include "least_squares/gradient.hpp"
+#include "least_squares/path.hpp"
 #include "matrices/factor.hpp"
-#include "models/gradient.hpp"
-#include "models/path.hpp"
 
 namespace grls::bindings {
 namespace {

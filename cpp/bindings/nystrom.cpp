@@ -1,4 +1,4 @@
-#include "models/nystrom.hpp"
+#include "nystrom/nystrom.hpp"
 
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-#include "models/plsa.hpp"
+#include "plsa/plsa.hpp"
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>

@@ -1,4 +1,4 @@
-#include "models/ridge.hpp"
+#include "ridge/ridge.hpp"
 
 #include <pybind11/stl.h>
 

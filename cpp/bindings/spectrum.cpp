@@ -1,4 +1,4 @@
-#include "models/spectrum.hpp"
+#include "spectrum/spectrum.hpp"
 
 #include "bindings.hpp"
 

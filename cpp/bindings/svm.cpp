@@ -1,5 +1,3 @@
-#include "svm/svm.hpp"
-
 #include <pybind11/stl.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 
 #include "base/errors.hpp"
 #include "bindings.hpp"
+#include "svm/one_versus_one.hpp"
 
 namespace grls::bindings {
 namespace {

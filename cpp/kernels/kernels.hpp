@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "kernels/points.hpp"
+#include "data/points.hpp"
 #include "kernels/terms.hpp"
 
 namespace grls {

@@ -29,9 +29,9 @@ What to use when:
 ======================  ===================================================================================
 """
 
-from . import _blas
 from ._core import __version__
-from ._threads import get_num_threads, set_num_threads
+from ._solvers import blas as _blas
+from ._solvers.runtime import get_num_threads, set_num_threads
 from .decomposition import KernelPCA
 from .exceptions import (
     DependentFeaturesWarning,

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from . import __version__, _core, _memory, get_num_threads
+from . import __version__, _core, get_num_threads
+from ._solvers import memory as _memory
 
 __all__ = ["main"]
 

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
-from . import _core, _osqp
-from ._threads import get_num_threads
+from . import _core
+from ._solvers import osqp as _osqp
+from ._solvers.runtime import get_num_threads
 from ._validation import FloatArray, choice, real, require_symmetric
 
 __all__ = [

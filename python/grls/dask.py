@@ -38,8 +38,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import nystrom
-from ._landmarks import Pool
-from ._sums import Sums
+from ._nystrom.centers import Pool
+from ._nystrom.sums import Sums
 from .nystrom import Block
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]

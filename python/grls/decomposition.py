@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _memory, kernels
-from ._base import KernelEstimator
-from ._problem import gram_source
-from ._stages import Stages
-from ._threads import get_num_threads
+from . import _core, kernels
+from ._models.base import KernelEstimator
+from ._models.progress import Stages
+from ._solvers import memory as _memory
+from ._solvers.kernel_problem import gram_source
+from ._solvers.runtime import get_num_threads
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .least_squares import GRLSRegressor

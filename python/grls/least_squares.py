@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _matrix_free, _memory, _optimize, _selection, kernels
-from ._base import KernelMachine, is_function
-from ._classification import Classification, winner
-from ._problem import Problem
-from ._regression import Regression
-from ._stages import Stages
+from . import _core, kernels
+from ._models.base import KernelMachine, is_function
+from ._models.classification import Classification, winner
+from ._models.progress import Stages
+from ._models.regression import Regression
+from ._selection import kernel_parameters as _optimize
+from ._selection import regularization as _selection
+from ._solvers import matrix_free as _matrix_free
+from ._solvers import memory as _memory
+from ._solvers.kernel_problem import Problem
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import NotPositiveDefiniteError
 

@@ -12,10 +12,11 @@ from scipy.optimize import linprog
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _core, _memory
-from ._base import KernelMachine, Training
-from ._classification import Classification
-from ._problem import Problem
+from . import _core
+from ._models.base import KernelMachine, Training
+from ._models.classification import Classification
+from ._solvers import memory as _memory
+from ._solvers.kernel_problem import Problem
 from ._validation import FloatArray, integer, real
 from .core import dependence_tolerance
 from .exceptions import NotPositiveDefiniteError

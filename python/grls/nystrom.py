@@ -60,17 +60,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _landmarks, _memory, _sums, features, kernels
-from ._base import KernelMachine, Training, class_weighted
-from ._blocks import Stream, as_stream
-from ._classification import OneVersusAll
-from ._conditional import require_polynomials
-from ._conjugate import conjugate_gradients, refined_gradients, warn_unless_converged
-from ._landmarks import Landmarks, Pool
-from ._stages import Stages
-from ._sums import Summation, Sums
+from . import _core, features, kernels
+from ._models.base import KernelMachine, Training, class_weighted
+from ._models.classification import OneVersusAll
+from ._models.progress import Stages
+from ._nystrom import centers as _landmarks
+from ._nystrom import sums as _sums
+from ._nystrom.centers import Landmarks, Pool
+from ._nystrom.streams import Stream, as_stream
+from ._nystrom.sums import Summation, Sums
+from ._solvers import memory as _memory
+from ._solvers.conjugate_gradients import conjugate_gradients, refined_gradients, warn_unless_converged
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
+from .kernels.polynomials import require_polynomials
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 

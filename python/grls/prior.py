@@ -18,12 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
-from . import _covariance, _selection, kernels
-from ._base import KernelMachine
-from ._classification import Classification
-from ._covariance import LowRankCovariance
-from ._regression import Regression
-from ._ridge import SOLVERS, RidgeProblem
+from . import kernels
+from ._models.base import KernelMachine
+from ._models.classification import Classification
+from ._models.regression import Regression
+from ._selection import regularization as _selection
+from ._solvers import covariance as _covariance
+from ._solvers.covariance import LowRankCovariance
+from ._solvers.ridge_problem import SOLVERS, RidgeProblem
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import NotPositiveDefiniteError
 from .transfer import TransferPrior

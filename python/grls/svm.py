@@ -18,13 +18,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _memory, _osqp, core, kernels
-from ._base import KernelMachine, Training, class_weighted, is_function
-from ._problem import Problem
-from ._rows import row_keys
-from ._threads import get_num_threads
+from . import _core, core, kernels
+from ._models.base import KernelMachine, Training, class_weighted, is_function
+from ._solvers import memory as _memory
+from ._solvers import osqp as _osqp
+from ._solvers.kernel_problem import Problem
+from ._solvers.runtime import get_num_threads
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
+from .kernels.widths import row_keys
 
 __all__ = ["SVMGBClassifier"]
 

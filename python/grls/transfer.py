@@ -13,10 +13,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import type_of_target
 
-from . import _selection
-from ._classification import encode, winner
-from ._covariance import Diagonal
-from ._ridge import RidgeProblem
+from ._models.classification import encode, winner
+from ._selection import regularization as _selection
+from ._solvers.covariance import Diagonal
+from ._solvers.ridge_problem import RidgeProblem
 from ._validation import FloatArray, choice, integer, real
 
 __all__ = ["TransferPrior"]

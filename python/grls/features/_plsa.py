@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from .. import _core
-from .._threads import get_num_threads
+from .._solvers.runtime import get_num_threads
 from .._validation import FloatArray, all_or_nothing, choice, for_core, integer, real, with_unlabelled
 
 # The mixture of one document is a concave problem of few unknowns: this many steps solve it to any tolerance

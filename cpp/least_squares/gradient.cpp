@@ -1,0 +1,485 @@
+#include "least_squares/gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/errors.hpp"
+#include "base/vmath.hpp"
+#include "matrices/factor.hpp"
+
+namespace grls {
+namespace {
+
+constexpr Index kRows = 512;  // of a piece: its columns stay in the first-level cache through all steps
+
+// The columns a group reads, (m, columns), in the order of the basis.
+Matrix<double> columns_of(const Rows& rows, const ColumnGroup& group, const IndexList& order) {
+  const Index m = row_count(rows), d = column_count(rows), read = group.columns_read(d);
+  Matrix<double> out = Matrix<double>::Zero(m, read);
+  IndexList place(static_cast<std::size_t>(d), group.columns.empty() ? 0 : -1);
+  for (Index c = 0; c < read; ++c)
+    place[static_cast<std::size_t>(group.columns.empty() ? c : group.columns[static_cast<std::size_t>(c)])] =
+        c;
+  for (Index i = 0; i < m; ++i) {
+    const Index from = order.empty() ? i : order[static_cast<std::size_t>(i)];
+    std::visit(
+        [&](const auto& r) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, CsrRows>) {
+            for (std::int64_t e = r.starts[from]; e < r.starts[from + 1]; ++e)
+              if (const Index c = place[static_cast<std::size_t>(r.columns[e])]; c >= 0)
+                out(i, c) = r.values[e];
+          } else {
+            for (Index q = 0; q < d; ++q)
+              if (const Index c = place[static_cast<std::size_t>(q)]; c >= 0)
+                out(i, c) = static_cast<double>(r.data[from * d + q]);
+          }
+        },
+        rows);
+  }
+  return out;
+}
+
+// A group whose widths or periods are wanted: P holds its points as the distances see them, with
+// r² = Σ_c (P_ic - P_jc)², and Q is the derivative of P by the periods.
+struct TunedGroup {
+  Index group;
+  Matrix<double> P, Q;  // (m, D)
+
+  TunedGroup(const Rows& rows, const ColumnGroup& columns, const IndexList& order, Index which)
+      : group(which) {
+    const Matrix<double> X = columns_of(rows, columns, order);
+    const Index m = X.rows(), read = X.cols();
+    const auto width = [&](Index c) {
+      return columns.widths.empty() ? 1.0 : columns.widths[static_cast<std::size_t>(c)];
+    };
+    if (columns.periods.empty()) {
+      P = X.rowwise() - X.colwise().mean();
+      for (Index c = 0; c < read; ++c) P.col(c) /= width(c);
+      return;
+    }
+    P.resize(m, 2 * read);
+    Q.resize(m, 2 * read);
+    for (Index c = 0; c < read; ++c) {
+      const double period = columns.periods[static_cast<std::size_t>(c)];
+      for (Index i = 0; i < m; ++i) {
+        const double angle = 2 * EIGEN_PI * X(i, c) / period, turn = -angle / period;
+        P(i, 2 * c) = std::cos(angle) / width(c);
+        P(i, 2 * c + 1) = std::sin(angle) / width(c);
+        Q(i, 2 * c) = -std::sin(angle) * turn / width(c);
+        Q(i, 2 * c + 1) = std::cos(angle) * turn / width(c);
+      }
+    }
+  }
+
+  bool wound() const { return Q.cols() > 0; }
+  Index size() const { return wound() ? 2 * P.cols() : P.cols(); }
+
+  // Adds Σ_ij W_ij (P_ic - P_jc)(R_ic - R_jc) over a piece of W (ni, nj) for R = P, and where there is one
+  // for R = Q, to `out` (size()).
+  void add_moments(const Matrix<double>& W, Index i0, Index j0, double* out) const {
+    const Vector<double> by_row = W.rowwise().sum(), by_column = W.colwise().sum().transpose();
+    const auto times = [&](const Matrix<double>& R) {
+      Matrix<double> product(W.rows(), R.cols());
+      blas::gemm(blas::Op::none, blas::Op::none, W.rows(), R.cols(), W.cols(), 1.0, W.data(), W.rows(),
+                 R.data() + j0, R.rows(), 0.0, product.data(), W.rows());
+      return product;
+    };
+    const auto add = [&](const Matrix<double>& R, const Matrix<double>& WP, const Matrix<double>& WR,
+                         double* to) {
+      const auto Pi = P.middleRows(i0, W.rows()), Ri = R.middleRows(i0, W.rows());
+      const auto Pj = P.middleRows(j0, W.cols()), Rj = R.middleRows(j0, W.cols());
+      for (Index c = 0; c < P.cols(); ++c)
+        to[c] += (by_row.array() * Pi.col(c).array() * Ri.col(c).array()).sum() +
+                 (by_column.array() * Pj.col(c).array() * Rj.col(c).array()).sum() -
+                 Ri.col(c).dot(WP.col(c)) - Pi.col(c).dot(WR.col(c));
+    };
+    const Matrix<double> WP = times(P);
+    add(P, WP, WP, out);
+    if (wound()) add(Q, WP, times(Q), out + P.cols());
+  }
+};
+
+// Sums up G with the derivatives of the kernel by its parameters.
+class Contraction {
+ public:
+  Contraction(const Formula& formula, const KernelTiles<double>& kernel, std::vector<TunedGroup> tuned)
+      : formula_(formula), kernel_(kernel), tuned_(std::move(tuned)) {
+    const std::vector<Step>& steps = formula.steps();
+    IndexList stack;
+    size_ = 2 * steps.size();
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      Children children;
+      children.first_of_all = static_cast<Index>(s);
+      if (!steps[s].is_term) {
+        if (operands(steps[s].combine) == 2) {
+          children.second = stack.back();
+          stack.pop_back();
+        }
+        children.first = stack.back();
+        children.first_of_all = children_[static_cast<std::size_t>(children.first)].first_of_all;
+        stack.pop_back();
+      }
+      stack.push_back(static_cast<Index>(s));
+      children_.push_back(children);
+      series_at_.push_back(size_);
+      size_ += steps[s].coefficients.size();
+      if (steps[s].is(Combine::normalize)) normalizers_.push_back(s);
+    }
+    for (const TunedGroup& group : tuned_) {
+      group_at_.push_back(size_);
+      size_ += static_cast<std::size_t>(group.size());
+    }
+  }
+
+  // The contribution of one tile; results of different tiles add up.
+  struct Part {
+    std::vector<double> sums;
+    // For each step that normalises: Σ weight·value along the rows and the columns of the tile.
+    std::vector<Vector<double>> rows, columns;
+  };
+
+  struct Scratch {
+    KernelTiles<double>::Scratch kernel;
+    std::vector<double> values, weights, slope;
+    std::vector<Matrix<double>> W;
+  };
+
+  // G (ni, nj) at (i0, j0), each element with the weight it has in the sum.
+  void add(Index i0, Index j0, const Matrix<double>& G, Index row_of_part, Part& part,
+           Scratch& scratch) const {
+    const Index ni = G.rows(), nj = G.cols();
+    const auto read = kernel_.quantities(i0, ni, j0, nj, scratch.kernel);
+    scratch.W.assign(tuned_.size(), Matrix<double>::Zero(ni, nj));
+    reserve(ni, scratch);
+    const std::vector<Step>& steps = formula_.steps();
+    for (Index j = 0; j < nj; ++j) {
+      const auto quantity_of = [&](const Step& step) {
+        return read.of(step.group, quantity(step.term)) + j * ni;
+      };
+      forward(0, steps.size(), ni, quantity_of, scratch, [&](std::size_t s, double* x) {
+        vmath::multiply_scaled(x, kernel_.row_roots(s) + i0, ni, kernel_.column_roots(s)[j0 + j]);
+      });
+      std::copy_n(G.data() + j * ni, ni,
+                  scratch.weights.data() + (steps.size() - 1) * static_cast<std::size_t>(ni));
+      backward(
+          0, steps.size(), ni, quantity_of, scratch, part.sums,
+          [&](Index group) -> double* {
+            for (std::size_t t = 0; t < tuned_.size(); ++t)
+              if (tuned_[t].group == group) return scratch.W[t].data() + j * ni;
+            return nullptr;
+          },
+          [&](std::size_t s, const double* value, const double* weight, double* back) {
+            const Eigen::Map<const Vector<double>> v(value, ni), w(weight, ni);
+            const std::size_t place = static_cast<std::size_t>(
+                std::find(normalizers_.begin(), normalizers_.end(), s) - normalizers_.begin());
+            part.rows[place].segment(row_of_part, ni) += v.cwiseProduct(w);
+            part.columns[place][j] += v.dot(w);
+            std::copy_n(weight, ni, back);
+            vmath::multiply_scaled(back, kernel_.row_roots(s) + i0, ni, kernel_.column_roots(s)[j0 + j]);
+          });
+    }
+    for (std::size_t t = 0; t < tuned_.size(); ++t)
+      tuned_[t].add_moments(scratch.W[t], i0, j0, part.sums.data() + group_at_[t]);
+  }
+
+  Part part(Index rows, Index columns) const {
+    Part out;
+    out.sums.assign(size_, 0.0);
+    out.rows.assign(normalizers_.size(), Vector<double>::Zero(rows));
+    out.columns.assign(normalizers_.size(), Vector<double>::Zero(columns));
+    return out;
+  }
+
+  std::size_t normalizers() const { return normalizers_.size(); }
+
+  // What a step that normalises passes on through k(x, x): `share` (m) are its Σ weight·value at each point.
+  void add_diagonal(std::size_t which, const Vector<double>& share, std::vector<double>& sums) const {
+    const std::size_t s = normalizers_[which];
+    const Index m = share.size(), child = children_[s].first;
+    const auto from = static_cast<std::size_t>(children_[static_cast<std::size_t>(child)].first_of_all);
+    Scratch scratch;
+    reserve(m, scratch);
+    std::vector<double> quantities(static_cast<std::size_t>(m));
+    const auto quantity_of = [&](const Step& step) -> const double* {
+      std::fill(quantities.begin(), quantities.end(), 0.0);
+      if (quantity(step.term) == Quantity::products)
+        kernel_.self_products(static_cast<std::size_t>(step.group), quantities.data());
+      return quantities.data();
+    };
+    forward(from, s, m, quantity_of, scratch, [m](std::size_t, double* x) {
+      for (Index i = 0; i < m; ++i) x[i] = x[i] > 0 ? 1 : 0;  // a normalised kernel stays so
+    });
+    // value = k / √(k_ii k_jj): half of the share of each side, with the sign turned, over k_ii
+    const double* const roots = kernel_.column_roots(s);
+    double* const weight = scratch.weights.data() + child * m;
+    for (Index i = 0; i < m; ++i) weight[i] = -0.5 * share[i] * roots[i] * roots[i];
+    backward(
+        from, s, m, quantity_of, scratch, sums, [](Index) -> double* { return nullptr; },
+        [m](std::size_t, const double*, const double*, double* back) { std::fill_n(back, m, 0.0); });
+  }
+
+  void unpack(const std::vector<double>& sums, Gradient& out) const {
+    const std::vector<Step>& steps = formula_.steps();
+    const auto n_steps = static_cast<Index>(steps.size());
+    out.a = Eigen::Map<const Vector<double>>(sums.data(), n_steps);
+    out.b = Eigen::Map<const Vector<double>>(sums.data() + n_steps, n_steps);
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      out.coefficients.emplace_back(sums.data() + series_at_[s],
+                                    sums.data() + series_at_[s] + steps[s].coefficients.size());
+    out.widths.resize(formula_.groups().size());
+    out.periods.resize(formula_.groups().size());
+    for (std::size_t t = 0; t < tuned_.size(); ++t) {
+      const TunedGroup& tuned = tuned_[t];
+      const auto g = static_cast<std::size_t>(tuned.group);
+      const ColumnGroup& group = formula_.groups()[g];
+      const double* const moments = sums.data() + group_at_[t];
+      const Index D = tuned.P.cols();
+      const auto fold = [&](Index c, Index offset) {  // a wound column is two
+        return tuned.wound() ? moments[offset + 2 * c] + moments[offset + 2 * c + 1] : moments[offset + c];
+      };
+      for (std::size_t c = 0; c < group.widths.size(); ++c)  // ∂r²/∂width = -2 / width · (P_i - P_j)²
+        out.widths[g].push_back(-2 / group.widths[c] * fold(static_cast<Index>(c), 0));
+      for (std::size_t c = 0; c < group.periods.size(); ++c)
+        out.periods[g].push_back(2 * fold(static_cast<Index>(c), D));
+    }
+  }
+
+ private:
+  struct Children {
+    Index first = -1, second = -1;  // operands of a combination
+    Index first_of_all = 0;         // where its part of the formula starts
+  };
+
+  void reserve(Index n, Scratch& scratch) const {
+    const std::size_t needed = formula_.steps().size() * static_cast<std::size_t>(n);
+    if (scratch.values.size() < needed) {
+      scratch.values.resize(needed);
+      scratch.weights.resize(needed);
+    }
+    if (static_cast<Index>(scratch.slope.size()) < n) scratch.slope.resize(static_cast<std::size_t>(n));
+  }
+
+  // The values of steps [from, to), n of each.
+  template <class QuantityOf, class Normalize>
+  void forward(std::size_t from, std::size_t to, Index n, const QuantityOf& quantity_of, Scratch& scratch,
+               const Normalize& normalize) const {
+    for (std::size_t s = from; s < to; ++s) {
+      const Step& step = formula_.steps()[s];
+      double* const x = scratch.values.data() + static_cast<Index>(s) * n;
+      if (step.is_term) {
+        if (quantity(step.term) != Quantity::none) std::copy_n(quantity_of(step), n, x);
+        apply_term(step, x, n);
+        continue;
+      }
+      const Children& children = children_[s];
+      std::copy_n(scratch.values.data() + children.first * n, n, x);
+      if (step.combine == Combine::normalize) {
+        normalize(s, x);
+      } else {
+        const Index second = std::max<Index>(children.second, 0);  // not read where there is none
+        apply_combination(step, x, scratch.values.data() + second * n, n);
+      }
+    }
+  }
+
+  // From the weights of the last step to those of the others and the derivatives of the parameters.
+  template <class QuantityOf, class SlopeOf, class Normalize>
+  void backward(std::size_t from, std::size_t to, Index n, const QuantityOf& quantity_of, Scratch& scratch,
+                std::vector<double>& sums, const SlopeOf& slope_of, const Normalize& normalize) const {
+    const std::size_t n_steps = formula_.steps().size();
+    const auto at = [n](std::vector<double>& v, Index s) { return v.data() + s * n; };
+    for (std::size_t s = to; s-- > from;) {
+      const Step& step = formula_.steps()[s];
+      const Children& children = children_[s];
+      const auto here = static_cast<Index>(s);
+      const double* const value = at(scratch.values, here);
+      const double* const weight = at(scratch.weights, here);
+      if (step.is_term) {
+        const bool reads = quantity(step.term) != Quantity::none;
+        double* const into = reads ? slope_of(step.group) : nullptr;
+        if (into) std::fill_n(scratch.slope.data(), n, 0.0);
+        const TermGradient gradient = differentiate_term(step, reads ? quantity_of(step) : value, value,
+                                                         weight, n, into ? scratch.slope.data() : nullptr);
+        sums[s] += gradient.a;
+        sums[n_steps + s] += gradient.b;
+        if (into) vmath::add(into, scratch.slope.data(), n);
+        continue;
+      }
+      double* const back = at(scratch.weights, children.first);
+      if (step.combine == Combine::sum || step.combine == Combine::product) {
+        double* const other = at(scratch.weights, children.second);
+        std::copy_n(weight, n, back);
+        std::copy_n(weight, n, other);
+        if (step.combine == Combine::product) {
+          vmath::multiply(back, at(scratch.values, children.second), n);
+          vmath::multiply(other, at(scratch.values, children.first), n);
+        }
+      } else if (step.combine == Combine::normalize) {
+        normalize(s, value, weight, back);
+      } else {
+        sums[s] += differentiate_combination(step, at(scratch.values, children.first), value, weight, n, back,
+                                             sums.data() + series_at_[s]);
+      }
+    }
+  }
+
+  const Formula& formula_;
+  const KernelTiles<double>& kernel_;
+  std::vector<TunedGroup> tuned_;
+  std::vector<Children> children_;
+  std::vector<std::size_t> series_at_, group_at_, normalizers_;
+  std::size_t size_ = 0;
+};
+
+// B in place of the factor: rows and columns 0 … m-1 of A.
+void inverse_in_samples(const Context& context, const Basis& basis, Index m, BlockTriangle<double>& A) {
+  const Index n = A.pivots();
+  invert(context, A);
+  for (Index j = 0; j < A.block_columns(); ++j)
+    for (Index q = 0; q < A.width(j); ++q) {
+      const Index first = std::max(n, A.start(j));
+      std::fill_n(A.at(first, j) + q * A.ld(j), A.order() - first, 0.0);
+    }
+  if (basis.rank() > 0) transform(context, A, 0, m, basis.Z, basis.V);  // M B Mᵀ, M = I - Z Vᵀ
+}
+
+// A = left rightᵀ + keep A over the samples, left and right (m, r)
+void update(const Context& context, const Matrix<double>& left, const Matrix<double>& right, double keep,
+            BlockTriangle<double>& A) {
+  const Index m = left.rows(), r = left.cols();
+  for_tiles(context, A, 0, m, 2.0 * static_cast<double>(r), [&](const auto& t, int) {
+    blas::gemm(blas::Op::none, blas::Op::transpose, t.last - t.first, t.columns, r, 1.0,
+               left.data() + t.first, m, right.data() + t.column, m, keep, A.at(t), A.ld(t.j));
+  });
+}
+
+// The columns of the symmetric matrix in A, each times a number.
+Matrix<double> scaled_columns(const Context& context, BlockTriangle<double>& A, const Vector<double>& by) {
+  const Index m = by.size();
+  Matrix<double> out(m, m);
+  for_tiles(context, A, 0, m, 4.0, [&](const auto& t, int) {
+    for (Index q = 0; q < t.columns; ++q) {
+      const Index column = t.column + q;
+      const double* const from = A.at(t) + q * A.ld(t.j);
+      for (Index i = std::max(t.first, column); i < t.last; ++i) {
+        out(i, column) = from[i - t.first] * by[column];
+        out(column, i) = from[i - t.first] * by[i];
+      }
+    }
+  });
+  return out;
+}
+
+Vector<double> diagonal_of(const BlockTriangle<double>& A, Index m) {
+  Vector<double> out(m);
+  for (Index j = 0; j < A.block_columns(); ++j)
+    for (Index q = 0; q < A.width(j) && A.start(j) + q < m; ++q)
+      out[A.start(j) + q] = A.at(A.start(j) + q, j)[q * A.ld(j)];
+  return out;
+}
+
+// The value, and G in place of B.
+double differentiate(const Context& context, Criterion criterion, double log_determinant, Index n,
+                     const Matrix<double>& Y, double total_weight, BlockTriangle<double>& A) {
+  const Index m = Y.rows(), k = Y.cols();
+  const Matrix<double> c = symmetric_times(context, A, 0, m, Y);
+  const auto outputs = static_cast<double>(k);
+  if (criterion == Criterion::restricted_likelihood) {
+    const auto free = static_cast<double>(n);
+    const Vector<double> quadratic = (Y.array() * c.array()).colwise().sum().transpose();
+    update(context, c * (-free / outputs * quadratic.array().inverse()).matrix().asDiagonal(), c, 1.0, A);
+    return log_determinant + free * (quadratic.array() / free).log().mean();
+  }
+  const Vector<double> b = diagonal_of(A, m);
+  const Matrix<double> e = c.array().colwise() / b.array();
+  const Matrix<double> u = symmetric_times(context, A, 0, m, Matrix<double>(e.array().colwise() / b.array()));
+  const double scale = 1 / (outputs * total_weight);
+  {
+    const Vector<double> root = (2 * scale * e.rowwise().squaredNorm().array() / b.array()).sqrt();
+    const Matrix<double> D = scaled_columns(context, A, root);
+    update(context, D, D, 0.0, A);
+  }
+  Matrix<double> left(m, 2 * k), right(m, 2 * k);
+  left << -scale * u, -scale * c;
+  right << c, u;
+  update(context, left, right, 1.0, A);
+  return scale * e.squaredNorm();
+}
+
+}  // namespace
+
+Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
+                            const IndexList& groups) {
+  require(problem.formulation == Formulation::exact, "gradients need formulation='exact'");
+  require(!std::isfinite(problem.feature_variance), "gradients need unpenalised features");
+  const auto* const source = std::get_if<KernelOfRows>(&problem.gram);
+  require(source != nullptr, "a matrix given as a whole has no parameters");
+  const Formula& formula = source->formula;
+  for (const Index g : groups)
+    require(g >= 0 && g < static_cast<Index>(formula.groups().size()), "there is no column group ", g);
+
+  const Assembled<double> assembled = assemble_problem<double>(context, problem);
+  const Basis& basis = assembled.basis;
+  BlockTriangle<double>& A = *assembled.A;
+  const Index m = problem.Y.rows(), n = A.pivots();
+  const bool weighted = assembled.s.size() > 0;
+  const Vector<double> s = weighted ? Vector<double>(basis.ordered(assembled.s)) : Vector<double>::Ones(m);
+  const Matrix<double> Y = s.asDiagonal() * basis.ordered(problem.Y);
+
+  Gradient out;
+  out.scale = scale_of(A, m);
+  shift_diagonal(problem.shift, n, A);
+  set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
+  partial_llt(context, A);
+  double log_determinant = 0;
+  for (Index i = 0; i < n; ++i) log_determinant += 2 * std::log(*A.column(i, i));
+  inverse_in_samples(context, basis, m, A);
+  out.value = differentiate(context, criterion, log_determinant, n, Y, s.squaredNorm(), A);
+  out.shift = diagonal_of(A, m).sum();
+
+  const KernelTiles<double> kernel(context, formula, source->rows, basis.order);
+  std::vector<TunedGroup> tuned;
+  for (const Index g : groups)
+    tuned.emplace_back(source->rows, formula.groups()[static_cast<std::size_t>(g)], basis.order, g);
+  const Contraction contraction(formula, kernel, std::move(tuned));
+  const auto tiles = A.tiles(0, m);
+  std::vector<Contraction::Part> parts(tiles.size());
+  std::vector<Contraction::Scratch> scratch(static_cast<std::size_t>(context.threads()));
+  const double work = 4 * kernel.work() * static_cast<double>(m) * static_cast<double>(m);
+  parallel_for(context, static_cast<Index>(tiles.size()), workers_for(context, work),
+               [&](Index at, const Worker& worker) {
+                 const auto& t = tiles[static_cast<std::size_t>(at)];
+                 Contraction::Part& part = parts[static_cast<std::size_t>(at)];
+                 part = contraction.part(t.last - t.first, t.columns);
+                 for (Index first = t.first; first < t.last; first += kRows) {
+                   const Index rows = std::min(kRows, t.last - first);
+                   Matrix<double> G(rows, t.columns);
+                   for (Index q = 0; q < t.columns; ++q) {
+                     const Index column = t.column + q;
+                     const double* const from = A.at(t) + q * A.ld(t.j) + (first - t.first);
+                     for (Index i = 0; i < rows; ++i) {
+                       const double twice = first + i > column ? 2 : first + i == column ? 1 : 0;
+                       G(i, q) = twice == 0 ? 0 : twice * s[first + i] * s[column] * from[i];
+                     }
+                   }
+                   contraction.add(first, t.column, G, first - t.first, part,
+                                   scratch[static_cast<std::size_t>(worker.id())]);
+                 }
+               });
+  // Added up in the order of the tiles: the same whatever the number of threads.
+  std::vector<double> sums = std::move(parts.front().sums);
+  for (std::size_t t = 1; t < parts.size(); ++t)
+    vmath::add(sums.data(), parts[t].sums.data(), static_cast<Index>(sums.size()));
+  for (std::size_t which = 0; which < contraction.normalizers(); ++which) {
+    Vector<double> share = Vector<double>::Zero(m);
+    for (std::size_t t = 0; t < parts.size(); ++t) {
+      share.segment(tiles[t].first, tiles[t].last - tiles[t].first) += parts[t].rows[which];
+      share.segment(tiles[t].column, tiles[t].columns) += parts[t].columns[which];
+    }
+    contraction.add_diagonal(which, share, sums);
+  }
+  contraction.unpack(sums, out);
+  return out;
+}
+
+}  // namespace grls

@@ -1,0 +1,265 @@
+#include "least_squares/least_squares.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <type_traits>
+
+#include "base/errors.hpp"
+#include "matrices/factor.hpp"
+#include "matrices/refine.hpp"
+
+namespace grls {
+namespace {
+
+constexpr double kResidual = 1e-12;  // relative residual a refined solution must reach
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void check(const Problem& p) {
+  const Index m = p.Y.rows();
+  require(samples_of(p.gram) == m, "the kernel has ", samples_of(p.gram), " samples, the targets ", m);
+  require(p.T.rows() == m, "the features have ", p.T.rows(), " rows, the targets ", m);
+  require(p.weights.size() == 0 || p.weights.size() == m, "got ", p.weights.size(), " sample weights for ", m,
+          " samples");
+  require(p.weights.size() == 0 || p.weights.minCoeff() > 0, "sample weights must be positive here");
+  require(p.shift >= 0, "the regularization must not be negative");
+  require(p.feature_variance >= 0, "the features' variance must not be negative");
+  require(p.formulation == Formulation::exact || !std::isfinite(p.feature_variance),
+          "a finite feature variance needs formulation='exact'");
+}
+
+// What the solution needs of (MᵀΦM + shift) beyond the null space.
+struct Reduced {
+  Matrix<double> z;          // (n, k): (H + shift)⁻¹ NᵀY
+  Matrix<double> r;          // (l, k): right-hand side of C β = r
+  Matrix<double> schur;      // (l, l): Schur complement of the features
+  Vector<double> quadratic;  // (k): yᵀN (H + shift)⁻¹ Nᵀy
+  Matrix<double> across;     // (n, l): (H + shift)⁻¹ M₁₂
+};
+
+// The features' coordinates with prior variance t: (S + tI)⁻¹ X.
+Matrix<double> shrink(const Matrix<double>& schur, double t, const Matrix<double>& X) {
+  if (X.rows() == 0) return X;
+  Matrix<double> sum = schur;
+  sum.diagonal().array() += t;
+  return sum.llt().solve(X);
+}
+
+// From the factor: the border holds (L⁻¹NᵀY)ᵀ over the pivots, and the Schur complement has the rest.
+template <class S>
+Reduced from_factor(const Context& context, const BlockTriangle<S>& A, Index m, Index k, bool with_across) {
+  const Index n = A.pivots(), l = m - n;
+  Reduced out;
+  Matrix<S> forward = rows_of(A, m, m + k, n).transpose().template cast<S>();
+  out.quadratic = forward.template cast<double>().colwise().squaredNorm();
+  solve_transposed(context, A, forward);
+  out.z = forward.template cast<double>();
+  out.r = rows_of(A, m, m + k, m).rightCols(l).transpose();
+  if (with_across) {
+    Matrix<S> across = rows_of(A, n, m, n).transpose().template cast<S>();
+    solve_transposed(context, A, across);
+    out.across = across.template cast<double>();
+  }
+  out.schur = symmetric_corner(A, n, m);
+  return out;
+}
+
+// The same from conjugate gradients with the unfactorised A; nothing where they do not converge.
+std::optional<Reduced> from_refinement(const Context& context, const BlockTriangle<double>& A,
+                                       const Matrix<double>& B, bool with_across, int& iterations) {
+  const Index n = A.pivots(), m = B.rows(), k = B.cols(), l = m - n;
+  const Matrix<double> M21 = rows_of(A, n, m, n);
+  Matrix<double> rhs(n, k + l);
+  rhs << B.topRows(n), M21.transpose();
+  // The Schur complement needs only a first approximation X of (H + shift)⁻¹M₁₂: written as
+  // M₂₂ - M₂₁X - (M₂₁X)ᵀ + Xᵀ(H + shift)X its error is that of X squared.
+  const auto refined = solve_refined(context, A, rhs, with_across ? k + l : k, kResidual);
+  if (!refined) return std::nullopt;
+  iterations = refined->iterations;
+  Reduced out;
+  out.z = refined->X.leftCols(k);
+  out.across = refined->X.rightCols(l);
+  out.r = B.bottomRows(l) - M21 * out.z;
+  const Matrix<double> first = M21 * refined->first.rightCols(l);
+  out.schur = symmetric_corner(A, n, m) - first - first.transpose() +
+              refined->first.rightCols(l).transpose() * refined->image.rightCols(l);
+  out.quadratic = (B.topRows(n).array() * out.z.array()).colwise().sum().transpose();
+  return out;
+}
+
+// A large problem whose shift stands well above the rounding errors of a float32 factor.
+bool mixed_pays(const BlockTriangle<double>& A, double shift) {
+  constexpr Index kSmallest = 3000;
+  if (A.pivots() < kSmallest) return false;
+  double largest = 0;
+  for (Index c = 0; c < A.pivots(); ++c) largest = std::max(largest, *A.column(c, c));
+  return shift > 1e-4 * largest;
+}
+
+template <class S>
+Solution solve_in(const Context& context, const Problem& problem) {
+  const Index m = problem.Y.rows(), k = problem.Y.cols();
+  const Assembled<S> assembled = assemble_problem<S>(context, problem);
+  const Basis& basis = assembled.basis;
+  const Vector<double>& s = assembled.s;
+  const Matrix<double>& B = assembled.B;
+  BlockTriangle<S>& A = *assembled.A;
+  const Index n = A.pivots();
+  Solution solution;
+  solution.kept = basis.kept;
+  solution.seconds.basis = assembled.basis_seconds;
+  solution.seconds.gram = assembled.gram_seconds;
+  solution.seconds.assemble = assembled.transform_seconds;
+
+  Stopwatch watch;
+  shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
+  set_border(B, A);
+  const bool shrunk = std::isfinite(problem.feature_variance);
+  std::optional<Reduced> reduced;
+  if constexpr (std::is_same_v<S, double>) {
+    if (problem.precision == Precision::mixed ||
+        (problem.precision == Precision::automatic && mixed_pays(A, problem.shift))) {
+      reduced = from_refinement(context, A, B, shrunk, solution.iterations);
+      solution.precision = Precision::mixed;
+      solution.seconds.factor = watch.lap();
+    }
+  }
+  if (!reduced) {
+    partial_llt(context, A);
+    solution.seconds.factor += watch.lap();
+    reduced = from_factor(context, A, m, k, shrunk);
+    solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
+  }
+
+  // Coordinates in the basis: z over the null space, then the part a finite prior variance leaves to the
+  // features.
+  Matrix<double> coordinates = Matrix<double>::Zero(m, k);
+  coordinates.topRows(n) = reduced->z;
+  Matrix<double> features = reduced->r, spread = reduced->schur;  // C β, and its covariance / τ²
+  if (shrunk) {
+    const double t = problem.feature_variance;
+    const Matrix<double> held = shrink(reduced->schur, t, reduced->r);
+    coordinates.topRows(n) -= reduced->across * held;
+    coordinates.bottomRows(m - n) = held;
+    reduced->quadratic += (reduced->r.array() * held.array()).colwise().sum().matrix().transpose();
+    features = t * held;
+    spread = t * shrink(reduced->schur, t, reduced->schur);
+  }
+  solution.c = basis.restored(basis.times(coordinates));
+  if (s.size() > 0) solution.c = s.asDiagonal() * solution.c;
+  solution.beta = basis.feature_coefficients(features);
+  solution.quadratic = reduced->quadratic;
+  solution.feature_covariance =
+      basis.feature_coefficients(basis.feature_coefficients(spread).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+  solution.seconds.solve = watch.lap();
+  return solution;
+}
+
+}  // namespace
+
+template <class S>
+Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
+  check(problem);
+  const Index m = problem.Y.rows();
+  Assembled<S> out;
+  Stopwatch watch;
+  out.s = problem.weights.array().sqrt();
+  const bool weighted = out.s.size() > 0;
+  const Matrix<double> T = weighted ? Matrix<double>(out.s.asDiagonal() * problem.T) : problem.T;
+  const Matrix<double> Y = weighted ? Matrix<double>(out.s.asDiagonal() * problem.Y) : problem.Y;
+  out.basis = problem.formulation == Formulation::exact ? orthonormal_basis(T, problem.tolerance)
+                                                        : pivot_basis(T, problem.pivots, problem.tolerance);
+  const Index n = m - out.basis.rank();
+  require(n > 0, "the ", out.basis.rank(), " independent features interpolate all n_samples=", m,
+          " samples: nothing is left for the kernel; give fewer features or more samples");
+  out.B = out.basis.transposed_times(out.basis.ordered(Y));
+  out.basis_seconds = watch.lap();
+
+  out.A = std::make_unique<BlockTriangle<S>>(m + problem.Y.cols(), n);
+  fill_gram(context, problem.gram, out.basis.order,
+            weighted ? Vector<double>(out.basis.ordered(out.s)) : out.s, *out.A);
+  out.gram_seconds = watch.lap();
+  apply_basis(context, out.basis, *out.A);
+  out.transform_seconds = watch.lap();
+  return out;
+}
+
+template Assembled<double> assemble_problem<double>(const Context&, const Problem&);
+template Assembled<float> assemble_problem<float>(const Context&, const Problem&);
+
+Solution solve(const Context& context, const Problem& problem) {
+  return problem.precision == Precision::float32 ? solve_in<float>(context, problem)
+                                                 : solve_in<double>(context, problem);
+}
+
+Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
+                        const Matrix<double>& T_new, bool covariance) {
+  require(problem.formulation == Formulation::exact, "variances need formulation='exact'");
+  const Index m = problem.T.rows(), points = K.cols();
+  require(K.rows() == m, "the kernel values of the new points have ", K.rows(), " rows, there are ", m,
+          " samples");
+  require(T_new.rows() == points && T_new.cols() == problem.T.cols(),
+          "the features of the new points have shape (", T_new.rows(), ", ", T_new.cols(), "), expected (",
+          points, ", ", problem.T.cols(), ")");
+  const Assembled<double> assembled = assemble_problem<double>(context, problem);
+  const Basis& basis = assembled.basis;
+  BlockTriangle<double>& A = *assembled.A;
+  const Index n = A.pivots(), l = m - n;
+  shift_diagonal(problem.shift, m, A);
+  set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
+  partial_llt(context, A);
+  const Reduced reduced = from_factor(context, A, m, problem.Y.cols(), false);
+  const Matrix<double> L21 = rows_of(A, n, m, n);
+
+  // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
+  Matrix<double> kept(points, l);
+  for (Index p = 0; p < l; ++p) kept.col(p) = T_new.col(basis.kept[static_cast<std::size_t>(p)]);
+  const Matrix<double> t = l > 0 ? Matrix<double>(basis.C.transpose().partialPivLu().solve(kept.transpose()))
+                                 : Matrix<double>(0, points);
+  Matrix<double> X = K;
+  if (assembled.s.size() > 0) X = assembled.s.asDiagonal() * X;
+  X = basis.transposed_times(X);
+  Matrix<double> V = X.topRows(n);
+  solve_forward(context, A, V);
+  const Matrix<double> w = X.bottomRows(l) - L21 * V;
+  // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂, or with a finite prior variance p of the features
+  // -v₁ᵀv₂ + p t₁ᵀt₂ - (w₁ + p t₁)ᵀ (S + pI)⁻¹ (w₂ + p t₂). Both are -v₁ᵀv₂ + left₁ᵀ right₂ with 2l rows.
+  Matrix<double> left(2 * l, points), right(2 * l, points);
+  if (std::isfinite(problem.feature_variance)) {
+    const Matrix<double> seen = w + problem.feature_variance * t;
+    left << problem.feature_variance * t, seen;
+    right << t, -shrink(reduced.schur, problem.feature_variance, seen);
+  } else {
+    left << t, w;
+    right << reduced.schur * t - w, -t;
+  }
+  if (!covariance) return (left.cwiseProduct(right).colwise().sum() - V.colwise().squaredNorm()).transpose();
+  Matrix<double> out = left.transpose() * right;
+  blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 1.0,
+             out.data(), points);
+  return out;
+}
+
+Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis) {
+  const Index m = gram.m, n = m - basis.rank();
+  BlockTriangle<double> A(m, n);
+  fill_gram<double>(context, gram, basis.order, Vector<double>(), A);
+  apply_basis(context, basis, A);
+  return to_dense(A, n);
+}
+
+}  // namespace grls

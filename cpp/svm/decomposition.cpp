@@ -1,0 +1,326 @@
+#include "svm/decomposition.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/vmath.hpp"
+#include "svm/working_set.hpp"
+
+namespace grls {
+namespace {
+
+constexpr Index kWorkingSet = 512, kFirstSet = 64;
+constexpr double kInner = 0.01;        // a round ends when its set violates the conditions so much less
+constexpr Index kStepsPerMember = 16;  // of a round, at most
+constexpr Index kColumns = 2048;       // of the gradient that a task brings up to date: they stay in cache
+constexpr int kPatience = 60;          // rounds without a better gap, then rounding errors have the word
+
+template <class S>
+class Decomposition {
+ public:
+  Decomposition(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
+                const IndexList& order, const NativeOptions& options)
+      : context_(context),
+        qp_(qp),
+        balanced_(balanced),
+        options_(options),
+        m_(qp.t.size()),
+        members_(std::min(kWorkingSet, m_)),
+        rows_(context, source, order, options.cache_bytes, members_),
+        V_(qp.U.rightCols(qp.U.cols() - (balanced ? 1 : 0))) {
+    c_ = Vector<double>::Zero(m_);
+    image_ = Vector<double>::Zero(m_);
+    s_ = kept_ = Vector<double>::Zero(V_.cols());
+    if (V_.cols() > 0) choose_penalty();
+  }
+
+  void start_at(const Vector<double>& c) {
+    c_ = c.cwiseMax(qp_.lower).cwiseMin(qp_.upper);
+    if (balanced_) balance();
+    shift_image(c_);
+    s_ = V_.transpose() * c_;
+  }
+
+  NativeSolution run() {
+    NativeSolution out;
+    double best = std::numeric_limits<double>::infinity();
+    int stalled = 0;
+    for (;; ++out.rounds) {
+      context_.poll();
+      look();
+      if (done()) {
+        out.converged = true;
+        break;
+      }
+      const double left = std::max(certificate_.relative(), certificate_.infeasibility);
+      stalled = left < 0.99 * best ? 0 : stalled + 1;
+      best = std::min(best, left);
+      out.out_of_work = work_ > options_.max_work;
+      if (out.out_of_work || out.rounds >= options_.max_rounds || stalled > kPatience) break;
+      if (multipliers_due()) {
+        update_multipliers();
+        look();
+      }
+      if (violation_ > 0) round();
+    }
+    out.c = c_;
+    out.gamma = gamma_;
+    out.image = image_;
+    out.certificate = certificate_;
+    return out;
+  }
+
+ private:
+  // As large as the kernel itself at an average sample.
+  void choose_penalty() {
+    const Index step = std::max<Index>(1, m_ / 16);
+    double sum = 0, count = 0;
+    for (Index i = 0; i < m_; i += step, ++count) sum += std::abs(rows_.diagonal(i));
+    // A coefficient that goes all the way to C changes the model function by C times the penalty: with a
+    // small C the penalty must be large to make a difference to a margin of one.
+    const double size = sum / count + 1 / (qp_.upper - qp_.lower).mean();
+    rho_ = size * static_cast<double>(m_) / static_cast<double>(V_.cols());
+    direct_ = qp_.tau <= 4 * rho_;  // the prior is a penalty already
+    weigh();
+  }
+
+  void weigh() {
+    penalty_ = direct_ ? qp_.tau : 1 / (1 / rho_ + 1 / qp_.tau);
+    share_ = direct_ ? 0 : penalty_ / rho_;
+  }
+
+  // What the features' coefficients are now: those kept, and what the penalty adds.
+  Vector<double> coordinates() const { return share_ * kept_ + penalty_ * s_; }
+
+  // Residuals, the violation of the optimality conditions, and the gap.
+  void look() {
+    const Vector<double> v = coordinates();
+    residual_ = qp_.t - image_ - V_ * v;
+    highest_ = -std::numeric_limits<double>::infinity();
+    lowest_ = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < m_; ++i) {
+      if (c_[i] < qp_.upper[i]) highest_ = std::max(highest_, residual_[i]);
+      if (c_[i] > qp_.lower[i]) lowest_ = std::min(lowest_, residual_[i]);
+    }
+    gamma_.resize(qp_.U.cols());
+    gamma_.tail(V_.cols()) = v;
+    if (balanced_) {
+      violation_ = highest_ - lowest_;
+      gamma_[0] = 0.5 * (highest_ + lowest_) / qp_.U(0, 0);
+    } else {
+      violation_ = std::max({highest_, -lowest_, 0.0});
+    }
+    certificate_ = certify(qp_, c_, image_, gamma_);
+  }
+
+  bool is_feasible() const { return certificate_.infeasibility <= 1e-9; }
+
+  bool done() {
+    if (!(certificate_.relative() <= options_.tolerance)) return false;
+    if (is_feasible()) return true;
+    if (s_.norm() > restorable_) return false;
+    // Nearly so: the smallest change that makes Vᵀc = 0, if the gap stands it.
+    const Vector<double> c = c_, image = image_, s = s_;
+    c_ = restored(qp_, c);
+    shift_image(c_ - c);
+    s_ = V_.transpose() * c_;
+    look();
+    if (certificate_.relative() <= options_.tolerance && is_feasible()) return true;
+    restorable_ = 0.2 * s.norm();
+    c_ = c;
+    image_ = image;
+    s_ = s;
+    look();
+    return false;
+  }
+
+  bool multipliers_due() const {
+    if (V_.cols() == 0 || direct_) return false;
+    const double change = (V_ * (coordinates() - kept_)).cwiseAbs().maxCoeff();
+    return violation_ <= 0.5 * change;
+  }
+
+  void update_multipliers() {
+    const double left = (coordinates() - kept_).norm();
+    kept_ = coordinates();
+    if (left > 0.25 * last_left_ * (rho_ / last_rho_)) rho_ *= 2;
+    last_left_ = left;
+    last_rho_ = rho_;
+    weigh();
+  }
+
+  void round() {
+    choose();
+    const auto rows = rows_.fetch(context_, set_);
+    const auto n = static_cast<Index>(set_.size());
+    fill_set(rows, n);
+    for (Index k = 0; k < n; ++k) {
+      const Index i = member(k);
+      set_problem_.set(k, c_[i], qp_.lower[i], qp_.upper[i], residual_[i]);
+    }
+    const Index steps_done = set_problem_.solve(balanced_, kInner * violation_, kStepsPerMember * n);
+
+    std::vector<const S*> moved;
+    std::vector<double> steps;
+    for (Index k = 0; k < n; ++k) {
+      const Index i = member(k);
+      const double step = set_problem_.c(k) - c_[i];
+      if (step == 0) continue;
+      c_[i] = set_problem_.c(k);
+      s_ += step * V_.row(i).transpose();
+      moved.push_back(rows[static_cast<std::size_t>(k)]);
+      steps.push_back(step);
+    }
+    add_to_image(moved, steps);
+    work_ += static_cast<double>(steps_done * n) +
+             static_cast<double>(m_) * static_cast<double>(static_cast<Index>(moved.size()) + V_.cols());
+  }
+
+  // K + ρVVᵀ within the set; what two members had in the last round as well is there already.
+  void fill_set(const std::vector<const S*>& rows, Index n) {
+    const Index kept = penalty_ == set_penalty_ ? stayed_ : 0;
+    set_penalty_ = penalty_;
+    set_problem_.resize(n, kept);
+    parallel_for(context_, n - kept, workers_for(context_, 4.0 * static_cast<double>((n - kept) * n)),
+                 [&](Index k, const Worker&) {
+                   S* const to = set_problem_.row(kept + k);
+                   const S* const from = rows[static_cast<std::size_t>(kept + k)];
+                   for (Index j = 0; j < n; ++j) to[j] = from[member(j)];
+                 });
+    if (V_.cols() > 0 && kept < n) {
+      Matrix<S> features(V_.cols(), n);
+      for (Index k = 0; k < n; ++k) features.col(k) = V_.row(member(k)).transpose().template cast<S>();
+      blas::gemm<S>(blas::Op::transpose, blas::Op::none, n, n - kept, V_.cols(), static_cast<S>(penalty_),
+                    features.data(), V_.cols(), features.col(kept).data(), V_.cols(), S(1),
+                    set_problem_.row(kept), set_problem_.stride());
+    }
+    for (Index j = 0; j < kept; ++j)
+      for (Index k = kept; k < n; ++k) set_problem_.row(j)[k] = set_problem_.row(k)[j];
+  }
+
+  Index member(Index k) const { return set_[static_cast<std::size_t>(k)]; }
+
+  // The younger half of the last set, and the samples that violate the conditions most on either side.
+  void choose() {
+    // Small sets first: as long as little is known, most of what they hold will turn out to matter little.
+    target_ = std::min(members_, 2 * target_);
+    IndexList next;
+    chosen_.assign(static_cast<std::size_t>(m_), false);
+    const auto take = [&](Index i) {
+      chosen_[static_cast<std::size_t>(i)] = true;
+      next.push_back(i);
+    };
+    const Index kept = std::min<Index>(static_cast<Index>(set_.size()), target_ / 2);
+    for (auto k = static_cast<Index>(set_.size()) - kept; k < static_cast<Index>(set_.size()); ++k)
+      take(member(k));
+
+    stayed_ = kept;
+    const double up_from = balanced_ ? lowest_ : 0, down_from = balanced_ ? highest_ : 0;
+    const Index wanted = target_ - kept;
+    for (const bool up : {true, false}) {
+      IndexList& found = candidates_;
+      found.clear();
+      for (Index i = 0; i < m_; ++i) {
+        if (chosen_[static_cast<std::size_t>(i)]) continue;
+        if (up ? c_[i] < qp_.upper[i] && residual_[i] > up_from
+               : c_[i] > qp_.lower[i] && residual_[i] < down_from)
+          found.push_back(i);
+      }
+      const auto first = [&](Index a, Index b) {
+        if (residual_[a] != residual_[b])
+          return up ? residual_[a] > residual_[b] : residual_[a] < residual_[b];
+        return a < b;
+      };
+      const auto count = std::min<std::size_t>(
+          found.size(),
+          static_cast<std::size_t>(up ? (wanted + 1) / 2 : target_ - static_cast<Index>(next.size())));
+      if (count < found.size())
+        std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
+                         first);
+      found.resize(count);
+      std::sort(found.begin(), found.end());
+      for (const Index i : found) take(i);
+    }
+    set_ = std::move(next);
+  }
+
+  // image += Σ_k steps_k rows_k
+  void add_to_image(const std::vector<const S*>& rows, const std::vector<double>& steps) {
+    const auto n = static_cast<Index>(rows.size());
+    const double work = static_cast<double>(n) * static_cast<double>(m_);
+    parallel_for(context_, (m_ + kColumns - 1) / kColumns, workers_for(context_, work),
+                 [&](Index t, const Worker&) {
+                   const Index first = t * kColumns;
+                   vmath::add_rows(image_.data() + first, rows.data(), steps.data(), n, first,
+                                   std::min(kColumns, m_ - first));
+                 });
+  }
+
+  // image += Φ·change, in as many parts as the cache asks for.
+  void shift_image(const Vector<double>& change) {
+    IndexList places;
+    std::vector<double> steps;
+    const auto flush = [&] {
+      add_to_image(rows_.fetch(context_, places), steps);
+      places.clear();
+      steps.clear();
+      context_.poll();
+    };
+    for (Index i = 0; i < m_; ++i) {
+      if (change[i] == 0) continue;
+      places.push_back(i);
+      steps.push_back(change[i]);
+      if (static_cast<Index>(places.size()) == members_) flush();
+    }
+    if (!places.empty()) flush();
+  }
+
+  // Σc = 0 by shrinking the side that outweighs the other.
+  void balance() {
+    const double up = c_.cwiseMax(0.0).sum(), down = -c_.cwiseMin(0.0).sum();
+    const double ratio = up > down ? down / up : (down > 0 ? up / down : 1);
+    for (double& value : c_)
+      if ((value > 0) == (up > down)) value *= ratio;
+  }
+
+  const Context& context_;
+  const SvmQp& qp_;
+  const bool balanced_;
+  const NativeOptions options_;
+  const Index m_, members_;       // samples; the largest working set
+  Index target_ = kFirstSet / 2;  // the size of the working set now
+  KernelRows<S> rows_;
+  const Matrix<double> V_;  // the features but the constant
+  double rho_ = 1, penalty_ = 0, share_ = 1;
+  bool direct_ = false;
+  double last_left_ = std::numeric_limits<double>::infinity(), last_rho_ = 1;
+  Vector<double> c_, image_, residual_, gamma_;
+  Vector<double> s_, kept_;  // Vᵀc; multipliers
+  double highest_ = 0, lowest_ = 0, violation_ = 0;
+  double restorable_ = std::numeric_limits<double>::infinity();  // |Vᵀc| from which on done() tries
+  Certificate certificate_;
+  double work_ = 0;
+  IndexList set_, candidates_;
+  std::vector<bool> chosen_;
+  WorkingSet<S> set_problem_;
+  Index stayed_ = 0;         // members of the set that were in the last one, first in this one
+  double set_penalty_ = -1;  // that is part of the set's matrix
+};
+
+}  // namespace
+
+template <class S>
+NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
+                         const IndexList& order, const NativeOptions& options, const Vector<double>& start) {
+  Decomposition<S> method(context, qp, balanced, source, order, options);
+  if (start.size() > 0) method.start_at(start);
+  return method.run();
+}
+
+template NativeSolution decompose<double>(const Context&, const SvmQp&, bool, const GramSource&,
+                                          const IndexList&, const NativeOptions&, const Vector<double>&);
+template NativeSolution decompose<float>(const Context&, const SvmQp&, bool, const GramSource&,
+                                         const IndexList&, const NativeOptions&, const Vector<double>&);
+
+}  // namespace grls

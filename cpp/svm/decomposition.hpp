@@ -1,0 +1,40 @@
+// Decomposition: the dual of svm/dual.hpp in rounds. Each takes a working set of the worst violators, solves
+// it by sequential minimal optimisation (svm/working_set.hpp), and brings Φc up to date with the kernel rows
+// of the coefficients that moved. No more of the kernel matrix than these rows is ever evaluated.
+//
+// The constant, when it is among the features, is kept exactly: steps move two coefficients and leave Σc as
+// it is. For all other features V the rounds work on the augmented Lagrangian
+//   ½ cᵀ(Φ + ρVVᵀ)c - (t - Vγ)ᵀc,
+// which costs as much as the problem without them, and γ <- γ + ρVᵀc now and then until Vᵀc = 0. With a prior
+// variance τ the same scheme is the proximal point method: ρ becomes 1/(1/ρ + 1/τ).
+#pragma once
+
+#include <limits>
+
+#include "svm/dual.hpp"
+#include "svm/kernel_rows.hpp"
+
+namespace grls {
+
+struct NativeOptions {
+  double tolerance = 1e-4;  // of the gap, relative to the primal value
+  Index max_rounds = 0;
+  double max_work = std::numeric_limits<double>::infinity();  // numbers that steps may touch
+  double cache_bytes = 0;
+};
+
+struct NativeSolution {
+  Vector<double> c, gamma, image;  // image = Φc
+  Certificate certificate;
+  Index rounds = 0;
+  bool converged = false;
+  bool out_of_work = false;
+};
+
+// balanced: the first column of qp.U is constant, and τ = ∞. start: coefficients within the bounds
+// to begin with, or empty.
+template <class S>
+NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
+                         const IndexList& order, const NativeOptions& options, const Vector<double>& start);
+
+}  // namespace grls

@@ -1,0 +1,65 @@
+#include "svm/dual.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+
+namespace grls {
+namespace {
+
+// Rows of U whose coefficient may move, zero elsewhere.
+Matrix<double> movable_rows(const SvmQp& qp, const Vector<double>& c) {
+  Matrix<double> out = qp.U;
+  for (Index i = 0; i < c.size(); ++i)
+    if (c[i] <= qp.lower[i] || c[i] >= qp.upper[i]) out.row(i).setZero();
+  return out;
+}
+
+}  // namespace
+
+Certificate certify(const SvmQp& qp, const Vector<double>& c, const Vector<double>& image,
+                    const Vector<double>& gamma) {
+  Certificate out;
+  const Vector<double> residual = qp.t - image - qp.U * gamma;
+  const double quadratic = c.dot(image);
+  double loss = 0;
+  for (Index i = 0; i < c.size(); ++i) loss += std::max(qp.upper[i] * residual[i], qp.lower[i] * residual[i]);
+  const bool soft = std::isfinite(qp.tau);
+  const Vector<double> s = qp.U.transpose() * c;
+  const double prior = soft && qp.tau > 0 ? gamma.squaredNorm() / (2 * qp.tau) : 0;
+  out.primal = 0.5 * quadratic + prior + loss;
+  out.scale = std::max(out.primal, 1e-6 * (qp.upper - qp.lower).sum());
+  // loss - cᵀresidual >= 0 sample by sample; written so, it loses no digits at the solution.
+  out.gap = loss - c.dot(residual);
+  if (soft) {
+    out.gap += prior + 0.5 * qp.tau * s.squaredNorm() - gamma.dot(s);
+  } else {
+    const double size = c.norm();
+    out.infeasibility = size > 0 ? s.norm() / size : 0;
+  }
+  return out;
+}
+
+Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
+  Vector<double> out = c;
+  if (qp.U.cols() == 0 || std::isfinite(qp.tau)) return out;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const Vector<double> s = qp.U.transpose() * out;
+    if (s.norm() <= 1e-15 * out.norm()) break;
+    const Matrix<double> rows = movable_rows(qp, out);
+    const Matrix<double> normal = rows.transpose() * rows;
+    out -= rows * normal.completeOrthogonalDecomposition().solve(s);
+    out = out.cwiseMax(qp.lower).cwiseMin(qp.upper);
+  }
+  return out;
+}
+
+bool determines_gamma(const SvmQp& qp, const Vector<double>& c) {
+  if (qp.U.cols() == 0 || std::isfinite(qp.tau)) return true;
+  const Matrix<double> rows = movable_rows(qp, c);
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(rows.transpose() * rows, Eigen::EigenvaluesOnly);
+  return eigen.eigenvalues()[0] > 1e-12;
+}
+
+}  // namespace grls

@@ -1,0 +1,269 @@
+#include "svm/one_versus_one.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/errors.hpp"
+#include "data/gather.hpp"
+#include "kernels/predict.hpp"
+#include "svm/decomposition.hpp"
+#include "svm/interior_point.hpp"
+
+namespace grls {
+namespace {
+
+constexpr double kSinglePrecision = 1e-5;      // gaps from here on are reached with kernel values in float32
+constexpr Index kExactSamples = 300;           // up to here the interior point method costs next to nothing
+constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
+constexpr int kInteriorPointSteps = 200;
+// What an interior point method costs in the numbers that decomposition touches, divided by m³.
+constexpr double kInteriorPointWork = 0.3;
+
+void check(const SvmProblem& p) {
+  const auto m = static_cast<Index>(p.labels.size());
+  require(samples_of(p.gram) == m, "the kernel has ", samples_of(p.gram), " samples, there are ", m,
+          " labels");
+  require(p.T.rows() == m, "the features have ", p.T.rows(), " rows, there are ", m, " labels");
+  require(p.weights.size() == m, "got ", p.weights.size(), " sample weights for ", m, " samples");
+  require(m > 0 && p.weights.minCoeff() > 0 && p.weights.allFinite(), "sample weights must be positive here");
+  require(p.C > 0 && std::isfinite(p.C), "C must be positive and finite, got ", p.C);
+  require(p.n_classes >= 2, "there must be at least two classes");
+  std::vector<bool> seen(static_cast<std::size_t>(p.n_classes), false);
+  for (const Index label : p.labels) {
+    require(label >= 0 && label < p.n_classes, "label ", label, " is not one of ", p.n_classes, " classes");
+    seen[static_cast<std::size_t>(label)] = true;
+  }
+  require(std::all_of(seen.begin(), seen.end(), [](bool s) { return s; }), "a class has no samples");
+  require(p.feature_variance >= 0, "the features' variance must not be negative");
+  require(p.tolerance > 0, "the tolerance must be positive");
+  require(
+      p.start.size() == 0 || (p.start.rows() == m && p.start.cols() == p.n_classes * (p.n_classes - 1) / 2),
+      "the coefficients to start with have shape (", p.start.rows(), ", ", p.start.cols(), ")");
+  require(p.start.size() == 0 || p.start.allFinite(), "the coefficients to start with are not finite");
+}
+
+// One pair of classes.
+struct Pair {
+  IndexList order;  // its samples
+  Basis basis;
+  Matrix<double> rotation;  // gamma of the basis = rotation · gamma of the qp
+  SvmQp qp;
+  bool balanced = false;
+};
+
+Pair make_pair_of(const SvmProblem& problem, Index first, Index second) {
+  Pair pair;
+  const Index positive = problem.n_classes == 2 ? second : first;
+  for (Index i = 0; i < static_cast<Index>(problem.labels.size()); ++i)
+    if (problem.labels[static_cast<std::size_t>(i)] == first ||
+        problem.labels[static_cast<std::size_t>(i)] == second)
+      pair.order.push_back(i);
+  const auto m = static_cast<Index>(pair.order.size());
+  SvmQp& qp = pair.qp;
+  qp.t.resize(m);
+  qp.lower = qp.upper = Vector<double>::Zero(m);
+  Matrix<double> T(m, problem.T.cols());
+  Vector<double> roots(m);
+  for (Index k = 0; k < m; ++k) {
+    const Index i = pair.order[static_cast<std::size_t>(k)];
+    const bool is_positive = problem.labels[static_cast<std::size_t>(i)] == positive;
+    qp.t[k] = is_positive ? 1 : -1;
+    (is_positive ? qp.upper : qp.lower)[k] = qp.t[k] * problem.C * problem.weights[i];
+    roots[k] = std::sqrt(problem.weights[i]);
+    T.row(k) = roots[k] * problem.T.row(i);
+  }
+  qp.tau = problem.feature_variance;
+  pair.basis = orthonormal_basis(T, problem.dependence);
+  const Index r = pair.basis.rank();
+  qp.U = Matrix<double>::Zero(m, qp.tau > 0 ? r : 0);
+  pair.rotation = Matrix<double>::Identity(r, qp.U.cols());
+  if (qp.U.cols() == 0) return pair;
+  qp.U.bottomRows(r).setIdentity();
+  qp.U = pair.basis.times(qp.U);
+
+  // The constant first, where the features span it.
+  const Vector<double> ones = roots.normalized();
+  Vector<double> w = qp.U.transpose() * ones;
+  pair.balanced = !std::isfinite(qp.tau) && (ones - qp.U * w).norm() < 1e-10;
+  if (pair.balanced) {
+    w.normalize();
+    w[0] -= 1;
+    if (w.norm() > 1e-8) {
+      w.normalize();
+      pair.rotation -= 2 * w * w.transpose();
+      qp.U = qp.U * pair.rotation;
+    }
+    qp.U.col(0) = ones;
+  }
+  // Orthonormal with the weights: a sample of weight two is the sample twice.
+  qp.U = roots.cwiseInverse().asDiagonal() * qp.U;
+  return pair;
+}
+
+struct Outcome {
+  Vector<double> c, gamma;
+  Certificate certificate;
+  Index iterations = 0;
+  bool converged = false;
+};
+
+// Whether the images that float32 kernel values gave are right to a fraction of the gap allowed, as far as
+// some of the samples tell.
+bool single_precision_suffices(const Context& context, const SvmProblem& problem, const Pair& pair,
+                               const NativeSolution& solution) {
+  const auto* kernel = std::get_if<KernelOfRows>(&problem.gram);
+  if (!kernel) return true;  // rounding the values given costs no digits that a kernel matrix has
+  const auto m = static_cast<Index>(pair.order.size());
+  IndexList probes, support;
+  Vector<double> image(std::min<Index>(m, 64));
+  for (Index k = 0; k < image.size(); ++k) {
+    const Index place = k * m / image.size();
+    probes.push_back(pair.order[static_cast<std::size_t>(place)]);
+    image[k] = solution.image[place];
+  }
+  std::vector<double> coefficients;
+  for (Index i = 0; i < m; ++i)
+    if (solution.c[i] != 0) {
+      support.push_back(pair.order[static_cast<std::size_t>(i)]);
+      coefficients.push_back(solution.c[i]);
+    }
+  if (support.empty()) return true;
+  const GatheredRows probe_rows(kernel->rows, probes), support_rows(kernel->rows, support);
+  const Matrix<double> exact = kernel_times<double>(
+      context, kernel->formula, probe_rows.view(), support_rows.view(),
+      Eigen::Map<const Matrix<double>>(coefficients.data(), static_cast<Index>(coefficients.size()), 1));
+  const double error = (exact.col(0) - image).cwiseAbs().mean();
+  return 2 * solution.c.lpNorm<1>() * error <= 0.25 * problem.tolerance * solution.certificate.scale;
+}
+
+// With the certificate, and the bias of least norm where there is a choice.
+Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out,
+                 const Vector<double>& image) {
+  if (!determines_gamma(pair.qp, out.c))
+    out.gamma = least_norm_gamma(context, pair.qp, out.c, image, out.gamma, problem.tolerance);
+  out.certificate = certify(pair.qp, out.c, image, out.gamma);
+  out.converged = out.certificate.relative() <= problem.tolerance && out.certificate.infeasibility < 1e-7;
+  return out;
+}
+
+Outcome by_decomposition(const Context& context, const SvmProblem& problem, const Pair& pair,
+                         Vector<double> start, double max_work) {
+  NativeOptions options;
+  options.tolerance = problem.tolerance;
+  options.max_rounds = problem.max_iterations;
+  options.cache_bytes = problem.cache_bytes;
+  options.max_work = max_work;
+  NativeSolution solution;
+  Index rounds = 0;
+  bool enough = false;
+  if (problem.tolerance >= kSinglePrecision) {
+    solution = decompose<float>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start);
+    rounds = solution.rounds;
+    enough = solution.rounds >= problem.max_iterations ||
+             (solution.converged && single_precision_suffices(context, problem, pair, solution));
+    start = solution.c;
+  }
+  if (!enough && !solution.out_of_work) {
+    solution = decompose<double>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start);
+    rounds += solution.rounds;
+  }
+  return finished(context, problem, pair, {solution.c, solution.gamma, {}, rounds, solution.converged},
+                  solution.image);
+}
+
+Outcome by_interior_point(const Context& context, const SvmProblem& problem, const Pair& pair) {
+  DenseHessian hessian(context, problem.gram, pair.order);
+  const double tolerance = std::min(1e-2 * problem.tolerance, 1e-10);
+  const InteriorPoint point =
+      interior_point(context, pair.qp, hessian, tolerance, 0.1 * problem.tolerance,
+                     static_cast<int>(std::min<Index>(kInteriorPointSteps, problem.max_iterations)));
+  const Vector<double> image = hessian.times(point.c);
+  return finished(context, problem, pair, {point.c, point.gamma, {}, point.iterations, point.converged},
+                  image);
+}
+
+Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair& pair,
+                   const Vector<double>& start) {
+  constexpr double kAnyWork = std::numeric_limits<double>::infinity();
+  const auto m = static_cast<Index>(pair.order.size());
+  const bool automatic = problem.solver == SvmSolver::automatic;
+  Outcome first, second;
+  if (problem.solver == SvmSolver::interior_point || pair.basis.rank() >= m ||
+      (automatic && m <= kExactSamples)) {
+    first = by_interior_point(context, problem, pair);
+    if (first.converged || first.iterations >= problem.max_iterations || pair.basis.rank() >= m) return first;
+    // Where the features alone separate the classes, the dual has no point but 0, and nothing is interior.
+    second = by_decomposition(context, problem, pair, start, kAnyWork);
+  } else {
+    const auto size = static_cast<double>(m);
+    const bool may_finish = m <= kInteriorPointSamples;
+    first = by_decomposition(context, problem, pair, start,
+                             automatic && may_finish ? kInteriorPointWork * size * size * size : kAnyWork);
+    if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;
+    try {
+      second = by_interior_point(context, problem, pair);
+    } catch (const NotPositiveDefinite&) {  // decomposition asks less of the kernel
+      if (!automatic) throw;
+      second = by_decomposition(context, problem, pair, first.c, kAnyWork);
+    }
+  }
+  Outcome& better =
+      second.converged || second.certificate.relative() < first.certificate.relative() ? second : first;
+  better.iterations = first.iterations + second.iterations;
+  return better;
+}
+
+}  // namespace
+
+SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
+  check(problem);
+  std::vector<std::pair<Index, Index>> pairs;
+  for (Index a = 0; a < problem.n_classes; ++a)
+    for (Index b = a + 1; b < problem.n_classes; ++b) pairs.emplace_back(a, b);
+  const auto n = static_cast<Index>(pairs.size());
+  SvmSolution out;
+  out.c = Matrix<double>::Zero(problem.T.rows(), n);
+  out.beta = Matrix<double>::Zero(problem.T.cols(), n);
+  out.objective = out.relative_gap = out.infeasibility = Vector<double>::Zero(n);
+  out.iterations.assign(pairs.size(), 0);
+  out.kept.resize(pairs.size());
+  std::vector<char> converged(pairs.size());  // not bool: workers write side by side
+
+  const auto solve_one = [&](const Context& own, Index p) {
+    const Pair pair = make_pair_of(problem, pairs[static_cast<std::size_t>(p)].first,
+                                   pairs[static_cast<std::size_t>(p)].second);
+    const auto m = static_cast<Index>(pair.order.size());
+    Vector<double> start(problem.start.size() > 0 ? m : 0);
+    for (Index k = 0; k < start.size(); ++k)
+      start[k] = problem.start(pair.order[static_cast<std::size_t>(k)], p);
+    const Outcome outcome = solve_pair(own, problem, pair, start);
+    for (Index k = 0; k < m; ++k) out.c(pair.order[static_cast<std::size_t>(k)], p) = outcome.c[k];
+    out.beta.col(p) = pair.basis.feature_coefficients(pair.rotation * outcome.gamma);
+    out.objective[p] = outcome.certificate.primal;
+    out.relative_gap[p] = outcome.certificate.relative();
+    out.infeasibility[p] = outcome.certificate.infeasibility;
+    out.iterations[static_cast<std::size_t>(p)] = outcome.iterations;
+    out.kept[static_cast<std::size_t>(p)] = pair.basis.kept;
+    converged[static_cast<std::size_t>(p)] = outcome.converged;
+  };
+
+  if (n < context.threads() || context.threads() == 1) {
+    for (Index p = 0; p < n; ++p) solve_one(context, p);
+  } else {
+    // A thread a pair. Whoever is stopped elsewhere stops here too, and Ctrl-C reaches the calling thread.
+    parallel_for(context, n, context.threads(), [&](Index p, const Worker& worker) {
+      const Context own(1, [&] {
+        if (worker.stopped()) throw std::runtime_error("stopped");
+        if (worker.id() == 0) context.poll();
+      });
+      solve_one(own, p);
+    });
+  }
+  out.converged.assign(converged.begin(), converged.end());
+  return out;
+}
+
+double interior_point_bytes(Index m) { return DenseHessian::bytes(m); }
+
+}  // namespace grls

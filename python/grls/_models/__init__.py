@@ -1,0 +1,1 @@
+"""What estimators share: checked data, targets and labels, the model function, progress."""

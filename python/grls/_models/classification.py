@@ -1,0 +1,112 @@
+"""What classifiers share: labels as ±1 targets, and the class that a model's functions name."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._models.base import class_weighted
+from .._validation import FloatArray, sample_weights
+
+C = TypeVar("C", bound="Classification")
+
+
+def encode(labels: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
+    """Return the classes and the targets ±1, (m, 1) for two classes and (m, k) for more.
+
+    Labels of weight zero are no labels; their targets are 0.
+    """
+    check_classification_targets(labels)
+    counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+    binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
+    classes = binarizer.classes_
+    if len(classes) < 2:
+        raise ValueError("cannot fit a classifier to one class: all labels with positive weight are the same")
+    targets = np.zeros((len(labels), len(classes) if len(classes) > 2 else 1))
+    targets[counted] = binarizer.transform(labels[counted])
+    return classes, targets
+
+
+def winner(scores: FloatArray) -> Any:
+    """Return the class that decision values (n, 1) or (n, k) name."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+class OneVersusAll(ClassifierMixin):
+    """A classifier whose model functions, one per class or one for two classes, are `_parts` added up."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the values of the model functions, one per class.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            For two classes one function, positive for ``classes_[1]``.
+        """
+        known, learnt = self._parts(X)
+        return self._shaped(known + learnt)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The class with the largest function value.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[winner(scores.reshape(len(scores), -1))]
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if values.shape[1] == 1 else values
+
+
+class Classification(OneVersusAll):
+    """One whose `_fit` takes the targets ±1 of all classes at once."""
+
+    def fit(self: C, X: Any, y: Any, sample_weight: Any = None) -> C:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,)
+            Labels, of any type.
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            checked, labels = self._validate(X, y)
+            weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
+            self.classes_, targets = encode(labels, weights)
+            self._fit(checked, X, labels, targets, weights)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for parameters that only the classifier has."""
+
+    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
+        self.loo_predictions_ = self._shaped(predictions)
+        right = winner(predictions) == np.unique(y, return_inverse=True)[1]
+        self.loo_score_ = float(np.average(right, weights=weights))

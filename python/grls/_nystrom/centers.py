@@ -1,0 +1,253 @@
+"""Centres of a Nyström model: which rows they are, and the orthonormal functions that stand on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from sklearn.cluster import KMeans
+
+from .. import _core, kernels
+from .._solvers import memory as _memory
+from .._solvers.runtime import get_num_threads
+from .._validation import FloatArray, for_core, require_symmetric
+from ..core import dependence_tolerance
+from ..exceptions import NotPositiveDefiniteError
+from ..kernels.base import alike
+
+STRATEGIES = ("uniform", "leverage", "kmeans")
+_LEAST_POOL = 1000  # rows: as many as the median width of a kernel is taken from
+
+_LEVERAGE_ROWS = 1000  # whose leverage is estimated at a time: memory is bounded, and Ctrl-C is heard
+
+# Centres whose functions are the others' up to this share of the largest kernel value are left out: what
+# rounding errors of the rows' precision would make of them is larger than what they add.
+_RANK_TOLERANCE = {"double": 1e-12, "single": 1e-6}
+
+
+def _stack(a: Any, b: Any) -> Any:
+    return sparse.vstack([a, b], format="csr") if sparse.issparse(a) else np.concatenate([a, b])
+
+
+@dataclass
+class Pool:
+    """A sample of distinct rows drawn as if at random, the same in whatever order and blocks they come.
+
+    The rows with the smallest keys are kept, and a key depends on the contents of a row and the seed alone.
+    """
+
+    size: int
+    seed: int
+    keys: NDArray[np.uint64] | None = None
+    X: Any = None
+    y: Any = None
+
+    @staticmethod
+    def size_for(n_centers: int, strategy: Any) -> int:
+        """Return how many rows a choice of centres wants to see."""
+        several = isinstance(strategy, str) and strategy != "uniform"
+        candidates = 10 * n_centers if several else n_centers
+        return max(candidates, _LEAST_POOL)
+
+    def add(self, X: Any, y: Any) -> None:
+        """Let the rows of a block compete for the places."""
+        keys = _core.row_keys(for_core(X), self.seed, get_num_threads())
+        if self.keys is not None and len(self.keys) == self.size:
+            small = np.flatnonzero(keys < self.keys[-1])
+            keys, X, y = keys[small], X[small], y[small]
+        elif len(keys) > self.size:
+            # More rows than places: only so many can win, repeated ones aside.
+            unique, first = np.unique(keys, return_index=True)
+            keys, X, y = unique[: self.size], X[first[: self.size]], y[first[: self.size]]
+        self._compete(keys, X, y)
+
+    def merge(self, other: Pool) -> Pool:
+        """Return the pool of both pools' rows."""
+        out = Pool(self.size, self.seed, self.keys, self.X, self.y)
+        if other.keys is not None:
+            out._compete(other.keys, other.X, other.y)
+        return out
+
+    def _compete(self, keys: NDArray[np.uint64], X: Any, y: Any) -> None:
+        if self.keys is not None:
+            keys, X, y = np.concatenate([self.keys, keys]), _stack(self.X, X), _stack(self.y, y)
+        unique, first = np.unique(keys, return_index=True)
+        winners = first[: self.size]
+        self.keys, self.X, self.y = unique[: self.size], X[winners], y[winners]
+
+
+def _k_means(X: Any, n_centers: int) -> Any:
+    start = X[:n_centers]
+    model = KMeans(
+        n_centers,
+        init=start.toarray() if sparse.issparse(X) else start,
+        n_init=1,
+        max_iter=20,
+        random_state=0,
+    )
+    centers = model.fit(X).cluster_centers_
+    return sparse.csr_matrix(centers) if sparse.issparse(X) else np.ascontiguousarray(centers)
+
+
+def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_centers: int) -> Any:
+    """Draw rows with probability proportional to their ridge leverage, estimated from a uniform pilot."""
+    pilot = X[:n_centers]
+    K = kernel.matrix(pilot, pilot)
+    diagonal = kernel.diagonal(X)
+    floor = 1e-10 * diagonal.max(initial=1e-300)
+
+    def residual(shift: float) -> FloatArray:
+        factor = cho_factor(K + max(shift, floor) * np.eye(len(K)), lower=True, overwrite_a=True)
+        explained = np.empty(len(diagonal))
+        for start in range(0, len(diagonal), _LEVERAGE_ROWS):
+            part = slice(start, start + _LEVERAGE_ROWS)
+            across = kernel.matrix(pilot, X[part])
+            explained[part] = np.einsum("ij,ij->j", across, cho_solve(factor, across))
+        return np.asarray(np.maximum(diagonal - explained, floor))
+
+    # λ: what a model of so many centres must leave unexplained, shared out among them.
+    leverage = residual(float(residual(0.0).sum() / n_centers))
+    # The smallest of the exponentially distributed numbers are a sample without replacement.
+    uniform = (keys.astype(np.float64) + 0.5) / 2.0**64
+    spread = _core.row_keys(uniform[:, None], 0, 1)  # the keys are small in a pool: draw them afresh
+    order = np.argsort(-np.log((spread.astype(np.float64) + 0.5) / 2.0**64) / leverage, kind="stable")
+    return X[np.sort(order[:n_centers])]
+
+
+def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, n_centers: int) -> Any:
+    """Return the centres."""
+    if pool.X.shape[0] <= n_centers:
+        return pool.X
+    if strategy == "uniform":
+        return pool.X[:n_centers]
+    if strategy == "kmeans":
+        return _k_means(pool.X, n_centers)
+    assert pool.keys is not None
+    return _by_leverage(kernel, pool.X, pool.keys, n_centers)
+
+
+@dataclass
+class Landmarks:
+    """Functions b(x) = L⁻¹ (k(z, x) − E k(z', x)), orthonormal for the penalty; see `grls.nystrom`."""
+
+    kernel: kernels.Kernel  # resolved
+    centers: Any  # (r + q, d): r that carry functions, then the q pivots z'
+    E: FloatArray  # (r, q)
+    L: FloatArray  # (r, r)
+    A: FloatArray  # (l, l): T A are the features that are summed, one apiece at the pivots
+    T: FloatArray  # (r + q, l): the features at the centres
+    kept: list[int]  # the q features that the centres tell apart
+
+    @property
+    def rank(self) -> int:
+        """How many functions there are."""
+        return len(self.L)
+
+    def _kernel_arguments(self, X: Any) -> tuple[Any, Any, Any]:
+        if isinstance(self.kernel, kernels.Function):
+            return None, self.kernel.matrix(X, self.centers), None
+        data, centers = alike(X, self.centers)
+        return self.kernel.lower(X.shape[1]), data, centers
+
+    def sums(
+        self, X: Any, T: FloatArray, Y: FloatArray, weights: FloatArray | None, precision: str
+    ) -> FloatArray:
+        """Return AᵀWA of the rows [b(x) TA Y], of order r + l + k."""
+        return _core.row_sums(
+            *self._kernel_arguments(X),
+            self.E,
+            self.L,
+            np.asarray(T, dtype=np.float64) @ self.A,
+            Y,
+            weights,
+            precision,
+            get_num_threads(),
+        )
+
+    def rows(self, X: Any) -> FloatArray:
+        """Return b(x) for the rows of X, (n, r)."""
+        return _core.whitened_rows(*self._kernel_arguments(X), self.E, self.L, get_num_threads())
+
+    def normal_times(
+        self,
+        store: _core.KernelStore,
+        number: int,
+        X: Any,
+        weights: FloatArray | None,
+        a: FloatArray | None,
+        B: FloatArray | None = None,
+        precision: str = "double",
+    ) -> FloatArray:
+        """Return ZᵀW(Za + B) of block `number`, Z = k(X, centres), of which the store keeps what it can."""
+        formula, data, centers = self._kernel_arguments(X)
+        if formula is None:
+            values = (0.0 if a is None else data @ a) + (0.0 if B is None else B)
+            return np.asarray(data.T @ (values if weights is None else weights[:, None] * values))
+        return store.normal_times(formula, number, data, centers, weights, a, B, precision, get_num_threads())
+
+    def coefficients(self, u: FloatArray) -> FloatArray:
+        """Return a (r + q, k) with Σ_j a_j k(z_j, ·) = Σ_i u_i b_i, u (r, k)."""
+        carried = solve_triangular(self.L, u, lower=True, trans=1, check_finite=False) if self.rank else u
+        return np.concatenate([carried, -self.E.T @ carried])
+
+    def functionals(self, v: FloatArray) -> FloatArray:
+        """Return L⁻¹ Nᵀ v: what sums over b are, given those over kernel values, v (r + q, k)."""
+        reduced = v[: self.rank] - self.E @ v[self.rank :]
+        return np.asarray(solve_triangular(self.L, reduced, lower=True, check_finite=False))
+
+
+def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -> Landmarks:
+    """Orthonormalise the functions on the centres; those that add nothing to the others are dropped.
+
+    T (M, l): the features at the centres.
+    """
+    M = centers.shape[0]
+    _memory.require(32.0 * M * M, f"the kernel matrix of {M} centres and its factor", "lower n_centers")
+    tolerance = dependence_tolerance(M, T.dtype)
+    T = np.asarray(T, dtype=np.float64)
+    K = kernel.matrix(centers, centers)
+    if isinstance(kernel, kernels.Function):
+        require_symmetric(K, f"the kernel matrix of {kernel!r}")
+    P, pivots, kept = _core.phi_prime(T, "qr", tolerance)
+    others = np.setdiff1d(np.arange(M), pivots)
+    H = _core.assemble(K, T, "pivot", "qr", tolerance, get_num_threads())
+    largest = float(max(K.max(initial=0.0), -K.min(initial=0.0)))
+    L, order = _core.pivoted_llt(H, _RANK_TOLERANCE[precision] * largest, get_num_threads())
+    carrying = np.asarray(order, dtype=np.intp)
+    _require_definite(kernel, H, L, carrying, largest)
+    rank = L.shape[1]
+    used = np.concatenate([others[carrying[:rank]], np.asarray(pivots, dtype=np.intp)])
+
+    A = np.eye(T.shape[1])
+    if kept:
+        at_pivots = T[np.asarray(pivots, dtype=np.intp)]
+        told, rest = np.asarray(kept, dtype=np.intp), np.setdiff1d(np.arange(T.shape[1]), kept)
+        inverse = np.linalg.inv(at_pivots[:, told])
+        A[np.ix_(told, rest)] = -inverse @ at_pivots[:, rest]
+        A[np.ix_(told, told)] = inverse
+    return Landmarks(
+        kernel,
+        centers[used],
+        np.ascontiguousarray(P[others[carrying[:rank]]]),
+        np.asfortranarray(L[:rank]),
+        A,
+        T[used],
+        kept,
+    )
+
+
+def _require_definite(
+    kernel: kernels.Kernel, H: FloatArray, L: FloatArray, order: NDArray[np.intp], largest: float
+) -> None:
+    """Raise unless H = L Lᵀ up to rounding: what a positive definite kernel leaves after its rank is zero."""
+    probes = np.random.default_rng(0).standard_normal((len(H), 3))
+    left = (H @ probes)[order] - L @ (L.T @ probes[order])
+    if np.abs(left).max(initial=0.0) > 1e-5 * max(largest, 1e-300) * len(H):
+        raise NotPositiveDefiniteError(
+            f"the kernel {kernel!r} is not positive definite at the centres (on what the features leave of "
+            "it): choose another kernel, or add the features that it needs"
+        )

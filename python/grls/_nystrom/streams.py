@@ -1,0 +1,125 @@
+"""Rows that come in blocks: memory-mapped arrays, iterables, Arrow record batches, Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import shown
+
+_BLOCK_BYTES = 1 << 26
+
+
+@dataclass
+class Stream:
+    """Blocks (X, y, sample_weight) as the user gave them; `once`: they can be read a single time."""
+
+    read: Callable[[], Iterator[Any]]
+    once: bool = False
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
+        return self.read()
+
+
+def _slices(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    rows = max(1, _BLOCK_BYTES // max(1, X.itemsize * int(np.prod(X.shape[1:]))))
+    for start in range(0, X.shape[0], rows):
+        part = slice(start, start + rows)
+        yield X[part], y[part], None if sample_weight is None else sample_weight[part]
+
+
+def _is_table(block: Any) -> bool:
+    """Whether a block has named columns: a data frame, an Arrow record batch or table."""
+    return hasattr(block, "columns") and (hasattr(block, "iloc") or hasattr(block, "schema"))
+
+
+def _columns(block: Any) -> tuple[list[str], Callable[[list[str]], Any]]:
+    """Return the names of a table's columns, and a function that takes some of them."""
+    if not hasattr(block, "schema"):
+        return list(block.columns), lambda names: block[names]
+    try:
+        frame = block.to_pandas()
+    except ImportError:  # without pandas the columns lose their names
+        return list(block.schema.names), lambda names: np.column_stack(
+            [block.column(name).to_numpy(zero_copy_only=False) for name in names]
+        )
+    return list(frame.columns), lambda names: frame[names]
+
+
+def _from_table(block: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
+    targets = [target] if isinstance(target, str) else list(target)
+    names, take = _columns(block)
+    apart = targets + ([weight] if isinstance(weight, str) else [])
+    missing = [name for name in apart if name not in names]
+    if missing:
+        raise ValueError(f"there is no column {missing[0]!r} among {shown(names)}")
+    y = np.asarray(take(targets))
+    return (
+        take([name for name in names if name not in apart]),
+        y[:, 0] if isinstance(target, str) else y,
+        None if weight is None else np.asarray(take([weight]))[:, 0],
+    )
+
+
+def _split(blocks: Iterable[Any], target: Any, weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    for number, block in enumerate(blocks):
+        if isinstance(block, tuple | list) and len(block) in (2, 3):
+            yield block[0], block[1], block[2] if len(block) == 3 else None
+        elif _is_table(block) and target is not None:
+            try:
+                parts = _from_table(block, target, weight)
+            except ValueError as error:
+                raise ValueError(f"block {number}: {error}") from error
+            yield parts
+        else:
+            raise TypeError(
+                f"block {number} is a {type(block).__name__}; expected (X, y), (X, y, sample_weight), or a "
+                "data frame or record batch with y naming its target column"
+            )
+
+
+def _is_names(y: Any) -> bool:
+    return isinstance(y, str) or (
+        isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y)
+    )
+
+
+def _is_block(value: Any) -> bool:
+    return _is_table(value) or (
+        isinstance(value, tuple | list) and len(value) in (2, 3) and hasattr(value[0], "shape")
+    )
+
+
+def as_stream(X: Any, y: Any, sample_weight: Any) -> Stream | None:
+    """Return the blocks that X stands for, or None where X is a matrix in memory."""
+    if isinstance(X, np.memmap) and X.ndim == 2 and y is not None and len(y) == len(X):
+        targets = y if isinstance(y, np.ndarray) else np.asarray(y)
+        weights = sample_weight
+        if weights is not None:
+            weights = (
+                np.full(len(X), weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights)
+            )
+            if weights.shape != (len(X),):
+                raise ValueError(f"sample_weight has shape {weights.shape}, expected ({len(X)},)")
+        return Stream(lambda: _slices(X, targets, weights))
+    # A Parquet file; an Arrow table, data set or scanner.
+    batches = getattr(X, "iter_batches", getattr(X, "to_batches", None))
+    if batches is not None and hasattr(X, "schema"):
+        if not _is_names(y):
+            raise ValueError("for Arrow or Parquet input y must name the target column (or columns)")
+        return Stream(lambda: _split(batches(), y, sample_weight))
+    if hasattr(X, "shape") or sparse.issparse(X) or not isinstance(X, Iterable) or isinstance(X, str | bytes):
+        return None
+    if not (y is None or _is_names(y)):
+        return None
+    if isinstance(X, list | tuple) and not (X and _is_block(X[0])):
+        return None
+    once = isinstance(X, Iterator)
+    if once:
+        iterator = X
+        return Stream(lambda: _split(iterator, y, sample_weight), once=True)
+    return Stream(lambda: _split(X, y, sample_weight))

@@ -1,0 +1,393 @@
+"""Kernel parameters chosen from the data: gradients of the criteria, and grids over the path of γ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .. import _core
+from .._selection import regularization as _selection
+from .._selection.regularization import Loss, Selection
+from .._solvers import memory as _memory
+from .._solvers.kernel_problem import Problem
+from .._validation import FloatArray, integer
+from ..exceptions import NotPositiveDefiniteError
+from ..kernels import Function, Kernel
+from ..kernels.lowering import Link
+
+_WIDTHS = ("sigma", "gamma")  # what optimize=True tunes
+
+# A point where the matrix cannot be factorised: worse than any other, so that a line search turns back.
+_NO_VALUE = 1e10
+
+
+@dataclass
+class Optimization:
+    """What a search by gradients did: one row per start; the last column is γ."""
+
+    parameters: list[str]  # one per column but the last, with [i] where a parameter has several values
+    starts: FloatArray  # (s, p + 1)
+    ends: FloatArray  # (s, p + 1)
+    criterion: FloatArray  # (s,) at the ends
+    n_iter: list[int]
+    n_evaluations: list[int]
+    messages: list[str]
+    bounds: FloatArray  # (p + 1, 2)
+    best: int
+
+
+@dataclass
+class GridSearch:
+    """The criterion over a grid of parameters and γ."""
+
+    parameters: list[str]
+    values: list[FloatArray]  # one per parameter
+    regularization_path: FloatArray  # (g,)
+    criterion: FloatArray  # (v₁, …, g)
+    best: tuple[int, ...]  # of the values
+
+
+@dataclass
+class Outcome:
+    """The kernel chosen, and what led to it."""
+
+    kernel: Kernel
+    record: Optimization | GridSearch
+    regularization_grid: FloatArray  # for the choice of γ that follows; the best γ is in it
+
+
+class Parameters:
+    """Some positive parameters of a kernel as one vector of logarithms."""
+
+    def __init__(self, kernel: Kernel, names: Any, n_columns: int) -> None:
+        self.kernel: Kernel = clone(kernel)
+        self._n_columns = n_columns
+        _, links = self.kernel.lower_for_tuning(n_columns)
+        owners = {id(self.kernel): ""}
+        for path, value in self.kernel.get_params(deep=True).items():
+            if isinstance(value, Kernel):
+                owners[id(value)] = f"{path}__"
+        known: dict[str, Link] = {}
+        for link in links:
+            known.setdefault(owners[id(link.owner)] + link.parameter, link)
+        self.names = self._wanted(names, known)
+        self._links = [known[name] for name in self.names]
+        self._shapes = [np.shape(getattr(link.owner, link.parameter)) for link in self._links]
+        self._sizes = [int(np.prod(shape)) for shape in self._shapes]
+        for name, value in zip(self.names, self._values(), strict=True):
+            if np.any(value <= 0):
+                raise ValueError(
+                    f"{name} starts at {value.tolist()}, but is tuned on a logarithmic scale: give it a "
+                    "positive value"
+                )
+
+    @staticmethod
+    def _wanted(names: Any, known: Mapping[str, Link]) -> list[str]:
+        if names is True or names == "all":
+            wanted = [name for name, link in known.items() if link.parameter in _WIDTHS]
+            if not wanted:
+                raise ValueError(f"optimize={names!r}: the kernel has no width; name one of {list(known)}")
+            return wanted
+        wanted = [names] if isinstance(names, str) else list(names)
+        if not wanted:
+            raise ValueError("optimize names no parameter")
+        for name in wanted:
+            if name not in known:
+                raise ValueError(f"optimize: {name!r} is none of the parameters to tune, {list(known)}")
+        if len(set(wanted)) < len(wanted):
+            raise ValueError(f"optimize names a parameter twice: {wanted}")
+        return wanted
+
+    def _values(self) -> list[FloatArray]:
+        return [
+            np.atleast_1d(np.asarray(getattr(link.owner, link.parameter), dtype=np.float64))
+            for link in self._links
+        ]
+
+    @property
+    def labels(self) -> list[str]:
+        """A name for every number."""
+        out: list[str] = []
+        for name, shape, size in zip(self.names, self._shapes, self._sizes, strict=True):
+            out += [name] if shape == () else [f"{name}[{i}]" for i in range(size)]
+        return out
+
+    def get(self) -> FloatArray:
+        """Return the parameters as they are."""
+        return np.concatenate([value.ravel() for value in self._values()])
+
+    def set(self, values: FloatArray) -> None:
+        """Give the kernel these parameters."""
+        at = 0
+        for link, shape, size in zip(self._links, self._shapes, self._sizes, strict=True):
+            part = values[at : at + size]
+            setattr(link.owner, link.parameter, float(part[0]) if shape == () else part.reshape(shape))
+            at += size
+
+    def bytes(self, n_samples: int) -> float:
+        """Return what the derivatives by widths and periods take of memory: the columns as dense matrices."""
+        columns = sum(
+            self._n_columns if link.columns is None else len(link.columns)
+            for link in self._links
+            if link.slot in ("widths", "periods")
+        )
+        return 32.0 * n_samples * columns
+
+    def bounds(self, X: Any) -> FloatArray:
+        """Return the smallest and the largest value of each, from the data; (p, 2)."""
+        parts = []
+        for link, size, value in zip(self._links, self._sizes, self._values(), strict=True):
+            seen = X if link.columns is None else X[:, list(link.columns)]
+            low, high = link.owner.tuning_bounds(link.parameter, seen)
+            limits = np.stack([np.broadcast_to(low, size), np.broadcast_to(high, size)], axis=1)
+            limits[:, 0] = np.minimum(limits[:, 0], value.ravel())  # what the user starts from is allowed
+            limits[:, 1] = np.maximum(limits[:, 1], value.ravel())
+            parts.append(limits)
+        return np.concatenate(parts)
+
+    def gradient(
+        self, problem: Problem, targets: FloatArray, gamma: float, criterion: str
+    ) -> tuple[dict[str, Any], FloatArray]:
+        """Return what the core says at the parameters as they are, and the derivative by each of them."""
+        formula, links = self.kernel.lower_for_tuning(self._n_columns)
+        mine = [
+            [link for link in links if link.owner is own.owner and link.parameter == own.parameter]
+            for own in self._links
+        ]
+        groups = {link.index for part in mine for link in part if link.slot in ("widths", "periods")}
+        answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups))
+        parts = []
+        for part, size in zip(mine, self._sizes, strict=True):
+            total = np.zeros(size)
+            for link in part:
+                slope = np.atleast_1d(np.asarray(answer[link.slot][link.index]))
+                total += slope if len(slope) == size else slope.sum()  # one value for all columns
+            parts.append(total)
+        return answer, np.concatenate(parts)
+
+
+class _Objective:
+    """The criterion as a function of log parameters and log γ, scaled for a line search."""
+
+    def __init__(self, parameters: Parameters, problem: Problem, targets: FloatArray, criterion: str) -> None:
+        merged = _selection.merge(problem, targets)
+        self.parameters, self.criterion = parameters, criterion
+        self.problem, self.targets = merged.problem, merged.targets
+        # Samples at the same point share a prediction: what they differ among themselves stays in the error.
+        weights = np.ones(len(targets)) if problem.weights is None else problem.weights
+        apart = (targets - merged.targets[merged.place]) ** 2
+        self._constant = float(np.average(apart, axis=0, weights=weights).mean())
+        self.unit = np.nan  # of relative shifts, at the parameters that were tried last
+        self.n_evaluations = 0
+
+    def __call__(self, logs: FloatArray) -> tuple[float, FloatArray]:
+        value, slopes = self.value_and_gradient(np.exp(logs))
+        if not np.isfinite(value):
+            return _NO_VALUE, np.zeros_like(logs)
+        slopes = slopes * np.exp(logs)
+        if self.criterion == "reml":
+            size = len(self.targets)
+            return value / size, slopes / size
+        return float(np.log(value)), slopes / value
+
+    def value_and_gradient(self, values: FloatArray) -> tuple[float, FloatArray]:
+        """Return the criterion and its derivatives by the parameters and γ; infinite where there is none."""
+        self.n_evaluations += 1
+        self.parameters.set(values[:-1])
+        try:
+            answer, slopes = self.parameters.gradient(
+                self.problem, self.targets, float(values[-1]), self.criterion
+            )
+        except NotPositiveDefiniteError:
+            return np.inf, np.zeros_like(values)
+        self.unit = answer["unit"]
+        value = answer["value"] + (self._constant if self.criterion == "loo" else 0.0)
+        slopes = np.append(slopes, answer["shift"] * self.problem.total_weight)
+        usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
+        return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))
+
+
+def optimize(
+    problem: Problem,
+    targets: FloatArray,
+    criterion: str,
+    specification: Any,
+    loss: Loss,
+    wanted: Any,
+    *,
+    n_restarts: int,
+    random_state: Any,
+    verbose: int,
+) -> Outcome:
+    """Choose kernel parameters: `wanted` names them, or gives the values to try.
+
+    `problem` has the kernel to start from, `criterion` and `specification` (of the γ grid) are those of
+    `select`.
+    """
+    if isinstance(problem.kernel, Function):
+        raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
+    choose = _Choice(problem, targets, criterion, loss)
+    if isinstance(wanted, Mapping):
+        return _over_grid(choose, wanted, specification, verbose)
+    if criterion == "gcv":
+        raise ValueError(
+            'optimize by gradients needs regularization="loo" or "reml"; for "gcv" give the values to try, '
+            'such as optimize={"sigma": [0.5, 1.0, 2.0]}'
+        )
+    return _by_gradient(choose, wanted, specification, n_restarts, random_state, verbose)
+
+
+@dataclass
+class _Choice:
+    """The choice of γ for any kernel on the same data."""
+
+    problem: Problem
+    targets: FloatArray
+    criterion: str
+    loss: Loss
+
+    def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
+        problem = Problem(kernel, self.problem.X, self.problem.T, self.problem.weights)
+        try:
+            return _selection.select(
+                problem, self.targets, self.criterion, specification, np.inf, self.loss, per_output=False
+            )
+        except NotPositiveDefiniteError:
+            return None
+
+
+def _by_gradient(
+    choose: _Choice, names: Any, specification: Any, n_restarts: Any, random_state: Any, verbose: int
+) -> Outcome:
+    problem = choose.problem
+    n_restarts = integer(n_restarts, "n_restarts", minimum=0)
+    random = check_random_state(random_state)
+    parameters = Parameters(problem.kernel, names, problem.X.shape[1])
+    objective = _Objective(parameters, problem, choose.targets, choose.criterion)
+    m = len(objective.targets)
+    _memory.require(
+        (12.0 if choose.criterion == "loo" else 8.0) * m * m + parameters.bytes(m),
+        f"the gradient of {choose.criterion!r} for {m} samples",
+        "tune on fewer samples" + (', or by "reml", which takes two thirds' * (choose.criterion == "loo")),
+    )
+    limits = parameters.bounds(problem.X)
+    first = parameters.get()
+    points = [first] + [
+        np.exp(random.uniform(np.log(limits[:, 0]), np.log(limits[:, 1]))) for _ in range(n_restarts)
+    ]
+    starts, ends, values, messages = [], [], [], []
+    n_iter, n_evaluations = [], []
+    gamma_limits = None
+    for number, point in enumerate(points):
+        parameters.set(point)
+        selection = choose(parameters.kernel, specification)
+        if selection is None:
+            if number == 0:
+                raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
+            continue
+        objective.n_evaluations = 0
+        start = np.append(point, float(selection.chosen))
+        if gamma_limits is None:
+            objective.value_and_gradient(start)
+            if not np.isfinite(objective.unit):
+                raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
+            gamma_limits = np.array([[1e-10, 1e2 * m]]) * objective.unit / problem.total_weight
+            bounds = np.concatenate([limits, gamma_limits])
+        start = np.clip(start, bounds[:, 0], bounds[:, 1])
+        # SciPy's tiny solves between our calls would wake its threads each time.
+        with _core.SingleThreaded():
+            found = minimize(
+                objective,
+                np.log(start),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=np.log(bounds),
+                callback=_progress(number, len(points), objective, verbose),
+                options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
+            )
+        end = np.exp(found.x)
+        starts.append(start)
+        ends.append(end)
+        values.append(objective.value_and_gradient(end)[0])
+        messages.append(str(found.message))
+        n_iter.append(int(found.nit))
+        n_evaluations.append(objective.n_evaluations)
+        if verbose:
+            shown = ", ".join(f"{n}={v:.4g}" for n, v in zip([*parameters.labels, "γ"], end, strict=True))
+            print(
+                f"[optimize] start {number + 1}/{len(points)}: {choose.criterion} {values[-1]:.6g} at {shown}"
+            )
+    best = int(np.argmin(values))  # the first where the data leave nothing to choose by
+    objective.value_and_gradient(ends[best])
+    shifts, relative = _selection.shifts_to_try(specification, m, problem.total_weight)
+    gammas = shifts * (objective.unit if relative else 1.0) / problem.total_weight
+    record = Optimization(
+        parameters.labels,
+        np.array(starts),
+        np.array(ends),
+        np.array(values),
+        n_iter,
+        n_evaluations,
+        messages,
+        bounds,
+        best,
+    )
+    return Outcome(parameters.kernel, record, np.union1d(gammas, ends[best][-1]))
+
+
+def _progress(number: int, of: int, objective: _Objective, verbose: int) -> Callable[[Any], None] | None:
+    if verbose < 2:
+        return None
+
+    def callback(intermediate_result: Any) -> None:
+        print(
+            f"[optimize] start {number + 1}/{of}, evaluation {objective.n_evaluations}: "
+            f"{intermediate_result.fun:.8g}"
+        )
+
+    return callback
+
+
+def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, verbose: int) -> Outcome:
+    kernel: Kernel = clone(choose.problem.kernel)
+    known = kernel.get_params(deep=True)
+    for name, given in wanted.items():
+        if name not in known:
+            raise ValueError(f"optimize: the kernel has no parameter {name!r} among {sorted(known)}")
+        if np.ndim(given) == 0 or len(list(given)) == 0:
+            raise ValueError(f"optimize[{name!r}] must be the values to try, got {given!r}")
+    if not wanted:
+        raise ValueError("optimize names no parameter")
+    values = [list(given) for given in wanted.values()]
+    shape = tuple(len(given) for given in values)
+    points = list(product(*(range(count) for count in shape)))
+    # One grid of γ for all points: where it is left to the spectrum, that of the point in the middle.
+    middle = len(points) // 2
+    order = [points[middle], *points[:middle], *points[middle + 1 :]]
+    gammas: Any = specification
+    surface = None
+    for done, point in enumerate(order):
+        chosen = {name: given[i] for name, given, i in zip(wanted, values, point, strict=True)}
+        selection = choose(clone(kernel).set_params(**chosen), gammas)
+        if surface is None:
+            if selection is None:
+                raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
+            gammas = selection.path
+            surface = np.full((*shape, len(gammas)), np.inf)
+        if selection is not None:
+            surface[point] = selection.criterion
+        if verbose:
+            reached = f"{choose.criterion} {surface[point].min():.6g}"
+            print(f"[optimize] {done + 1}/{len(points)}: {chosen}, {reached}")
+    assert surface is not None
+    best = tuple(int(i) for i in np.unravel_index(int(surface.min(axis=-1).argmin()), shape))
+    kernel.set_params(**{name: given[i] for name, given, i in zip(wanted, values, best, strict=True)})
+    record = GridSearch(list(wanted), [np.asarray(given) for given in values], gammas, surface, best)
+    return Outcome(kernel, record, gammas)

@@ -1,0 +1,1 @@
+"""The way into the compiled core, and the only one: typed problems in, typed results out."""

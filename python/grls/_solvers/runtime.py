@@ -1,0 +1,51 @@
+"""How many threads the core may use."""
+
+from __future__ import annotations
+
+import os
+
+from .. import _core
+
+_limit: int | None = None
+
+
+def _positive(value: object, name: str) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}")
+    return number
+
+
+def set_num_threads(n_threads: int | None) -> None:
+    """Set how many threads every later call may use.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        None, the initial setting, follows the environment variable ``GRLS_NUM_THREADS`` if there is one, and
+        otherwise the thread limit of SciPy's BLAS: so `threadpoolctl.threadpool_limits`, and joblib's limits
+        for its workers, hold for grls too.
+
+    Examples
+    --------
+    >>> import grls
+    >>> grls.set_num_threads(1)
+    >>> grls.get_num_threads()
+    1
+    >>> grls.set_num_threads(None)
+    """
+    global _limit
+    _limit = None if n_threads is None else _positive(n_threads, "n_threads")
+
+
+def get_num_threads() -> int:
+    """Return how many threads a call made now would use."""
+    if _limit is not None:
+        return _limit
+    environment = os.environ.get("GRLS_NUM_THREADS")
+    if environment:
+        return _positive(environment, "GRLS_NUM_THREADS")
+    return _core.blas_threads()

@@ -1,0 +1,129 @@
+"""Kernels and their algebra.
+
+A kernel is a small object with parameters in scikit-learn's manner (``get_params``, ``kernel__sigma`` in a
+grid). Kernels add, multiply, take powers and scale; the formula is lowered once and evaluated in C++, tile by
+tile.
+
+>>> from grls.kernels import Gaussian, Linear
+>>> 2.0 * Gaussian(sigma=1.5) + Linear() ** 2
+2.0 * Gaussian(sigma=1.5) + Linear() ** 2
+>>> Gaussian(sigma=1.0)([[0.0], [1.0]]).round(3)
+array([[1.   , 0.607],
+       [0.607, 1.   ]])
+
+With r = ‖x − z‖, where every width σ is one number or one per column:
+
+===================  ====================  ==========================================  ===========
+kernel               name                  value                                       order
+===================  ====================  ==========================================  ===========
+`Constant`           "constant"            value                                       0
+`Linear`             "linear"              ⟨x, z⟩                                      0
+`Polynomial`         "polynomial"          (⟨x, z⟩ + c)^degree                         0
+`Cosine`             "cosine"              ⟨x, z⟩ / (‖x‖ ‖z‖)                          0
+`Sigmoid`            "sigmoid"             tanh(a ⟨x, z⟩ + c)                          None
+`Gaussian`           "gaussian"            exp(−r² / (2σ²))                            0
+`Laplace`            "laplace"             exp(−r / σ)                                 0
+`Matern`             "matern"              (1 + s) exp(−s), s = √3 r / σ, for ν = 3/2  0
+`RationalQuadratic`  "rational_quadratic"  (1 + r² / (2ασ²))^−α                        0
+`Periodic`           "periodic"            exp(−2 Σ sin²(π (x − z) / period) / σ²)     0
+`ChiSquared`         "chi_squared"         exp(−γ Σ (x − z)² / (x + z))                0
+`Log`                "log"                 −log(1 + r^p)                               1
+`Multiquadric`       "multiquadric"        −√(1 + r² / σ²)                             1
+`ThinPlate`          "thin_plate"          r² log r                                    2
+`Polyharmonic`       "polyharmonic"        ± r^n, for even n ± r^n log r               ⌊n / 2⌋ + 1
+`Precomputed`        "precomputed"         the matrix given in place of X              0
+===================  ====================  ==========================================  ===========
+
+The order says what a kernel guarantees. 0: positive definite. q: conditionally positive definite, it needs
+all polynomials of degree below q among the features (1: ``features="constant"``, 2: ``"linear"``, 3:
+``"quadratic"``), and estimators check that they are there. None: nothing, a fit may fail.
+
+Kernels make kernels: ``k1 + k2``, ``k1 * k2``, ``2.0 * k``, ``k ** 3``, ``k.exp()``,
+``PowerSeries(k, coefficients)``, ``k.normalized()`` and ``k.on(columns)``. However long the formula, it is
+evaluated in one pass, and all its terms share the inner products and distances they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from .base import Kernel
+from .compose import (
+    Exponential,
+    Normalized,
+    OnColumns,
+    Power,
+    PowerSeries,
+    Product,
+    Scaled,
+    Sum,
+)
+from .conditional import Log, Multiquadric, Polyharmonic, ThinPlate
+from .dot import Constant, Cosine, Linear, Polynomial, Sigmoid
+from .given import Function, Precomputed
+from .radial import ChiSquared, Gaussian, Laplace, Matern, Periodic, RationalQuadratic
+
+__all__ = [
+    "ChiSquared",
+    "Constant",
+    "Cosine",
+    "Exponential",
+    "Function",
+    "Gaussian",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "Log",
+    "Matern",
+    "Multiquadric",
+    "Normalized",
+    "OnColumns",
+    "Periodic",
+    "Polyharmonic",
+    "Polynomial",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "RationalQuadratic",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "ThinPlate",
+    "as_kernel",
+]
+
+_BY_NAME: dict[str, Callable[[], Kernel]] = {
+    "chi_squared": ChiSquared,
+    "constant": Constant,
+    "cosine": Cosine,
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "linear": Linear,
+    "log": Log,
+    "matern": Matern,
+    "multiquadric": Multiquadric,
+    "periodic": Periodic,
+    "polyharmonic": Polyharmonic,
+    "polynomial": Polynomial,
+    "precomputed": Precomputed,
+    "rational_quadratic": RationalQuadratic,
+    "sigmoid": Sigmoid,
+    "thin_plate": ThinPlate,
+}
+
+
+def as_kernel(kernel: Kernel | str | Callable[[Any, Any], ArrayLike]) -> Kernel:
+    """Return a kernel from anything an estimator's ``kernel`` parameter takes."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel not in _BY_NAME:
+            raise ValueError(f"kernel must be one of {', '.join(map(repr, _BY_NAME))}; got {kernel!r}")
+        return _BY_NAME[kernel]()
+    if callable(kernel):
+        return Function(kernel)
+    raise TypeError(f"kernel must be a Kernel, a name or a function of two arguments, got {kernel!r}")

@@ -1,0 +1,261 @@
+"""Kernels made of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._validation import column_positions, integer, real, shown
+from .base import Kernel
+from .lowering import Columns, Lowering
+
+
+class Sum(Kernel):
+    """The sum of two kernels, written ``k1 + k2``.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel
+        The summands.
+    """
+
+    _name, _sign, _binding = "sum", "+", 0
+
+    def __init__(self, k1: Kernel, k2: Kernel) -> None:
+        self.k1 = k1
+        self.k2 = k2
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """The weaker of the two guarantees."""
+        orders = (self.k1.order, self.k2.order)
+        return None if None in orders else max(orders)  # type: ignore[type-var]
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        self.k1._resolve(X, names)
+        self.k2._resolve(X, names)
+
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        # Each summand needs its own polynomials, and only those.
+        return [] if self.order is None else self.k1._demands(columns) + self.k2._demands(columns)
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self.k1._lower(lowering, columns)
+        self.k2._lower(lowering, columns)
+        lowering.combine(self._name)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.k1._inside(self._binding)} {self._sign} {self.k2._inside(self._binding)}"
+
+
+class Product(Sum):
+    """The product of two kernels, written ``k1 * k2``.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel
+        The factors.
+    """
+
+    _name, _sign, _binding = "product", "*", 1
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 where both are positive definite; nothing is known of other products."""
+        return 0 if self.k1.order == 0 and self.k2.order == 0 else None
+
+
+class _Unary(Kernel):
+    """A kernel made of one other."""
+
+    kernel: Kernel
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 where the kernel inside is positive definite; nothing is known of others."""
+        return 0 if self.kernel.order == 0 else None
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        self.kernel._resolve(X, names)
+
+
+class _SameOrder(_Unary):
+    """A kernel that guarantees and needs what the one inside does."""
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """That of the kernel inside."""
+        return self.kernel.order
+
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        return self.kernel._demands(columns)
+
+
+class Scaled(_SameOrder):
+    """A kernel times a positive number, written ``2.0 * k``.
+
+    Parameters
+    ----------
+    scale : float
+        Greater than zero.
+    kernel : Kernel
+        The kernel that is scaled.
+    """
+
+    _binding = 1
+
+    def __init__(self, scale: float, kernel: Kernel) -> None:
+        self.scale = scale
+        self.kernel = kernel
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self.kernel._lower(lowering, columns)
+        lowering.combine("scale", real(self.scale, "Scaled.scale", above=0), owner=self, tunes={"a": "scale"})
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{shown(self.scale)} * {self.kernel._inside(self._binding)}"
+
+
+class Power(_Unary):
+    """A kernel to a whole power, written ``k ** 2``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The base.
+    exponent : int
+        At least 1.
+    """
+
+    _binding = 2
+
+    def __init__(self, kernel: Kernel, exponent: int) -> None:
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self.kernel._lower(lowering, columns)
+        lowering.combine("power", degree=integer(self.exponent, "Power.exponent", minimum=1))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._inside(self._binding + 1)} ** {shown(self.exponent)}"
+
+
+class Exponential(_Unary):
+    """The exponential of a kernel, written ``k.exp()``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The exponent.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self.kernel._lower(lowering, columns)
+        lowering.combine("exponential")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._inside(3)}.exp()"
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """0 up to order 1 of the exponent: exp(k) is positive definite for these too (Schoenberg)."""
+        return 0 if self.kernel.order in (0, 1) else None
+
+
+class PowerSeries(_Unary):
+    """A power series of a kernel, Σ_n a_n k^n with coefficients a_n ≥ 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    coefficients : array-like of shape (n,)
+        a₀, a₁, …: not negative, and not all zero.
+
+    Examples
+    --------
+    >>> from grls.kernels import Linear, PowerSeries
+    >>> PowerSeries(Linear(), [1.0, 0.0, 0.5])([[1.0], [2.0]])
+    array([[1.5, 3. ],
+           [3. , 9. ]])
+    """
+
+    def __init__(self, kernel: Kernel, coefficients: ArrayLike) -> None:
+        self.kernel = kernel
+        self.coefficients = coefficients
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        name = "PowerSeries.coefficients"
+        coefficients = [real(float(a), name, minimum=0) for a in np.ravel(self.coefficients)]
+        if not any(coefficients):
+            raise ValueError(f"{name} must not all be zero")
+        self.kernel._lower(lowering, columns)
+        lowering.series(coefficients, owner=self, tunes={"coefficients": "coefficients"})
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"PowerSeries({self.kernel!r}, {shown(self.coefficients)})"
+
+
+class Normalized(_Unary):
+    """A kernel scaled to k(x, x) = 1, written ``k.normalized()``; where k(x, x) = 0 it is zero.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A positive definite kernel.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        if self.kernel.order not in (0, None):
+            raise ValueError(
+                f"{self.kernel!r} cannot be normalised: it is positive definite only conditionally"
+            )
+        self.kernel._lower(lowering, columns)
+        lowering.combine("normalize")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._inside(3)}.normalized()"
+
+
+class OnColumns(_SameOrder):
+    """A kernel that reads some columns only, written ``k.on(columns)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel of these columns.
+    columns : int, str, or sequence of them
+        Positions (negative ones count from the end), or names of a DataFrame's columns.
+    """
+
+    def __init__(self, kernel: Kernel, columns: int | str | Sequence[int] | Sequence[str]) -> None:
+        self.kernel = kernel
+        self.columns = columns
+
+    def _positions(self, n_columns: int, names: list[str] | None) -> list[int]:
+        return column_positions(self.columns, n_columns, names, "kernel.on(columns)")
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        positions = self._positions(X.shape[1], names)
+        self.columns = positions
+        self.kernel._resolve(X[:, positions], None if names is None else [names[p] for p in positions])
+
+    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+        return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        within = range(lowering.n_columns) if columns is None else columns
+        self.kernel._lower(lowering, tuple(within[p] for p in self._positions(len(within), None)))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{self.kernel._inside(3)}.on({shown(self.columns)})"

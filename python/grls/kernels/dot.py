@@ -1,0 +1,98 @@
+"""Kernels of the inner product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import integer, real
+from .base import Kernel
+from .lowering import Columns, Lowering
+
+
+class Constant(Kernel):
+    """The constant kernel, k(x, z) = value.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        Not negative. A small constant penalises the intercept softly; an unpenalised one is a feature.
+    """
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        value = real(self.value, "Constant.value", minimum=0)
+        lowering.combine("constant", value, owner=self, tunes={"a": "value"})
+
+
+class Linear(Kernel):
+    """The linear kernel, k(x, z) = ⟨x, z⟩."""
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        lowering.term("linear", columns)
+
+
+class Polynomial(Kernel):
+    """The polynomial kernel, k(x, z) = (⟨x, z⟩ + c)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        At least 1.
+    c : float, default=1.0
+        Not negative; 0 gives the homogeneous kernel.
+    """
+
+    def __init__(self, degree: int = 3, c: float = 1.0) -> None:
+        self.degree = degree
+        self.c = c
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        degree = integer(self.degree, "Polynomial.degree", minimum=1)
+        c = real(self.c, "Polynomial.c", minimum=0)
+        lowering.term("polynomial", columns, c, degree=degree, owner=self, tunes={"a": "c"})
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return bounds in terms of the mean of ⟨x, x⟩, beside which c counts or not."""
+        squares = X.multiply(X) if sparse.issparse(X) else np.square(X, dtype=np.float64)
+        size = float(squares.sum()) / X.shape[0] or 1.0
+        return 1e-4 * size, 1e4 * size
+
+
+class Cosine(Kernel):
+    """The cosine of the angle between two rows, k(x, z) = ⟨x, z⟩ / (‖x‖ ‖z‖); zero where a row is.
+
+    It is ``Linear().normalized()`` under the name it has for text.
+    """
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        lowering.term("linear", columns)
+        lowering.combine("normalize")
+
+
+class Sigmoid(Kernel):
+    """The sigmoid "kernel", k(x, z) = tanh(a ⟨x, z⟩ + c).
+
+    It is not positive definite: a fit may fail with `NotPositiveDefiniteError`, and a larger regularization
+    then helps.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        Slope.
+    c : float, default=0.0
+        Offset.
+    """
+
+    order = None
+
+    def __init__(self, a: float = 1.0, c: float = 0.0) -> None:
+        self.a = a
+        self.c = c
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        lowering.term("sigmoid", columns, real(self.a, "Sigmoid.a"), real(self.c, "Sigmoid.c"))

@@ -1,0 +1,242 @@
+"""Kernels of the distance, and of histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import FloatArray, real
+from .base import Kernel
+from .lowering import Columns, Lowering
+from .widths import distance_range, median_distance
+
+
+def _widths(value: Any, n_columns: int, name: str) -> tuple[float, ...]:
+    """Return one positive number for each column, given one for all or one for each."""
+    if np.ndim(value) == 0:
+        return (real(value, name, above=0),) * n_columns
+    values = tuple(real(float(width), name, above=0) for width in np.ravel(value))
+    if len(values) != n_columns:
+        what = "periods" if name.endswith("period") else "widths"
+        raise ValueError(f"{name} has {len(values)} {what}, but the kernel reads {n_columns} columns")
+    return values
+
+
+class Radial(Kernel):
+    """A kernel of ‖x − z‖ with a width."""
+
+    _term = ""
+
+    def __init__(self, sigma: Any = "median") -> None:
+        self.sigma = sigma
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        if isinstance(self.sigma, str):
+            if self.sigma not in ("median", "medians"):
+                name = type(self).__name__
+                raise ValueError(
+                    f'{name}.sigma must be a number, one per column, "median" or "medians"; got '
+                    f"{self.sigma!r}"
+                )
+            if self.sigma == "median":
+                self.sigma = median_distance(X)
+            else:
+                medians = [median_distance(X[:, [c]]) for c in range(X.shape[1])]
+                self.sigma = np.sqrt(X.shape[1]) * np.array(medians)
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self._lower_with_width(lowering, columns)
+
+    def _lower_with_width(
+        self, lowering: Lowering, columns: Columns, tunes: dict[str, str] | None = None, **parameters: Any
+    ) -> None:
+        name = f"{type(self).__name__}.sigma"
+        if isinstance(self.sigma, str):
+            raise ValueError(f"{name} is still {self.sigma!r}: call kernel.resolve(X) first")
+        term = parameters.pop("term", self._term)
+        if np.ndim(self.sigma) == 0:  # one width is a parameter of the term, which then shares its distances
+            a, slot = real(self.sigma, name, above=0), "a"
+        else:
+            a, slot = 1.0, "widths"
+            parameters["widths"] = _widths(self.sigma, lowering.width_of(columns), name)
+        lowering.term(term, columns, a, owner=self, tunes={slot: "sigma", **(tunes or {})}, **parameters)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return widths from about the smallest distance to well beyond the largest."""
+        if parameter != "sigma":
+            return super().tuning_bounds(parameter, X)
+        if np.ndim(self.sigma) == 0:
+            low, high = distance_range(X)
+            return max(low / 2, 1e-3 * high), 10 * high
+        ranges = np.array([distance_range(X[:, [c]])[1] for c in range(X.shape[1])])
+        return 1e-2 * ranges, 1e2 * ranges  # a column of so large a width is left out
+
+
+class Gaussian(Radial):
+    """The Gaussian kernel, k(x, z) = exp(−‖x − z‖² / (2σ²)).
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
+
+    Notes
+    -----
+    The same function under other names: scikit-learn's ``gamma = 1 / (2 sigma**2)``; the G-RLS paper writes
+    exp(−‖x − z‖² / s²), so that ``sigma = s / sqrt(2)``; SciPy's RBFInterpolator has
+    ``epsilon = 1 / (sqrt(2) sigma)``.
+    """
+
+    _term = "gaussian"
+
+
+class Laplace(Radial):
+    """The Laplace kernel, k(x, z) = exp(−‖x − z‖ / σ), with the Euclidean norm.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
+    """
+
+    _term = "laplace"
+
+
+class Matern(Radial):
+    r"""The Matérn kernel of smoothness ν, with s = √(2ν) ‖x − z‖ / σ.
+
+    .. math:: k = e^{-s}, \quad (1 + s) e^{-s}, \quad (1 + s + s^2/3) e^{-s} \qquad (ν = 1/2, 3/2, 5/2)
+
+    Functions are as smooth as ν: rough for 1/2 (the Laplace kernel), once differentiable for 3/2, twice for
+    5/2; `Gaussian` is the limit.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        The smoothness.
+    """
+
+    def __init__(self, sigma: Any = "median", nu: float = 1.5) -> None:
+        super().__init__(sigma)
+        self.nu = nu
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        nu = real(self.nu, "Matern.nu")
+        if nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"Matern.nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+        term = "laplace" if nu == 0.5 else "matern"
+        self._lower_with_width(lowering, columns, term=term, degree=int(2 * nu))
+
+
+class RationalQuadratic(Radial):
+    """The rational quadratic kernel, k(x, z) = (1 + ‖x − z‖² / (2ασ²))^−α: Gaussians of many widths at once.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median distance between distinct training rows,
+        "medians" that of each column times √d.
+    alpha : float, default=1.0
+        How alike the widths are; `Gaussian` is the limit of large values.
+    """
+
+    def __init__(self, sigma: Any = "median", alpha: float = 1.0) -> None:
+        super().__init__(sigma)
+        self.alpha = alpha
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        alpha = real(self.alpha, "RationalQuadratic.alpha", above=0)
+        tunes = {"b": "alpha"}
+        self._lower_with_width(lowering, columns, tunes, term="rational_quadratic", b=alpha)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return an alpha between very unlike widths and one width, or the bounds of the width."""
+        return (1e-2, 1e3) if parameter == "alpha" else super().tuning_bounds(parameter, X)
+
+
+class Periodic(Radial):
+    """The periodic kernel, k(x, z) = exp(−2 Σ_c sin²(π (x_c − z_c) / p_c) / σ_c²).
+
+    It is the Gaussian kernel of the columns wound onto circles, x ↦ (cos 2πx/p, sin 2πx/p), and so positive
+    definite for any number of columns.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column, in units of the circle's radius; "median" takes the median
+        distance between distinct training rows on the circles.
+    period : float or array-like of shape (d,), default=1.0
+        The period, or one period per column, in the units of the data.
+    """
+
+    def __init__(self, sigma: Any = "median", period: Any = 1.0) -> None:
+        super().__init__(sigma)
+        self.period = period
+
+    def _resolve(self, X: Any, names: list[str] | None) -> None:
+        periods = np.array(_widths(self.period, X.shape[1], "Periodic.period"))
+        if isinstance(self.sigma, str) and self.sigma == "medians":
+            self.sigma = np.sqrt(X.shape[1]) * np.array(
+                [median_distance(_wound(X[:, [c]], periods[c])) for c in range(X.shape[1])]
+            )
+        super()._resolve(_wound(X, periods) if isinstance(self.sigma, str) else X, names)
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        periods = _widths(self.period, lowering.width_of(columns), "Periodic.period")
+        tunes = {"periods": "period"}
+        self._lower_with_width(lowering, columns, tunes, term="gaussian", periods=periods)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return widths in units of the circle, periods from two mean gaps to twice the range of the data."""
+        if parameter == "sigma":
+            return 1e-2 * np.ones(np.shape(self.sigma)), 1e2 * np.ones(np.shape(self.sigma))
+        ranges = np.array([distance_range(X[:, [c]])[1] for c in range(X.shape[1])])
+        if np.ndim(self.period) == 0:
+            ranges = ranges.max()
+        return 2 * ranges / X.shape[0], 2 * ranges
+
+
+def _wound(X: Any, periods: FloatArray) -> Any:
+    """Return the columns wound onto circles that touch the origin at zero: sparse rows stay sparse."""
+    if not sparse.issparse(X):
+        angle = 2 * np.pi * np.asarray(X, dtype=np.float64) / periods
+        return np.hstack([np.cos(angle) - 1, np.sin(angle)])
+    angle = sparse.csr_matrix(X, dtype=np.float64).multiply(2 * np.pi / periods).tocsr()
+    cosine, sine = angle.copy(), angle.copy()
+    cosine.data, sine.data = np.cos(angle.data) - 1, np.sin(angle.data)
+    return sparse.hstack([cosine, sine]).tocsr()
+
+
+class ChiSquared(Kernel):
+    """The exponential chi-squared kernel, k(x, z) = exp(−γ Σ_c (x_c − z_c)² / (x_c + z_c)), with 0/0 = 0.
+
+    It compares histograms and counts of words: no value may be negative.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Greater than zero. Rows that sum to one are at most 2 apart.
+
+    See Also
+    --------
+    sklearn.metrics.pairwise.chi2_kernel : The same kernel, dense.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        gamma = real(self.gamma, "ChiSquared.gamma", above=0)
+        lowering.term("chi_squared", columns, gamma, owner=self, tunes={"a": "gamma"})
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return bounds in terms of the mean sum of a histogram, half the largest distance."""
+        size = float(X.sum()) / X.shape[0] or 1.0
+        return 1e-3 / size, 1e3 / size
