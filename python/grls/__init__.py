@@ -29,8 +29,8 @@ What to use when:
 ======================  ===================================================================================
 """
 
-from ._core import __version__
 from ._solvers import blas as _blas
+from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads
 from .decomposition import KernelPCA
 from .exceptions import (

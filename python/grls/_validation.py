@@ -41,6 +41,35 @@ def integer(value: object, name: str, *, minimum: int) -> int:
     return int(value)
 
 
+def number_or_choice(
+    value: object,
+    name: str,
+    options: tuple[str, ...],
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+) -> float | str:
+    """Return `value` when it is one of `options`, or a number within its limits."""
+    if isinstance(value, str):
+        return choice(value, f"{name} (unless it is a number)", options)
+    return real(value, name, minimum=minimum, above=above)
+
+
+def require_number_for_gradients(regularization: object) -> None:
+    """Raise ValueError where conjugate gradients are asked to choose γ."""
+    if isinstance(regularization, str):
+        raise ValueError(
+            f'solver="cg" solves for one regularization, and cannot choose it by {regularization!r}: give '
+            'regularization a number, or use solver="cholesky"'
+        )
+
+
+def require_two_samples(n_samples: int) -> None:
+    """Raise ValueError where there is but one sample."""
+    if n_samples < 2:
+        raise ValueError(f"cannot fit to n_samples={n_samples}: at least 2 samples are needed")
+
+
 def choice(value: object, name: str, options: tuple[str, ...]) -> str:
     """Return `value` when it is one of `options`."""
     if not isinstance(value, str) or value not in options:
@@ -137,24 +166,3 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def require_well_formed(X: Any) -> Any:
-    """Return a data matrix; ValueError where it is sparse and its indices lead out of its arrays.
-
-    SciPy checks that when a matrix is made, and not when one comes from a pickle or its arrays were changed.
-    """
-    if sparse.issparse(X):
-        X.check_format(full_check=True)
-    return X
-
-
-def for_core(X: Any) -> Any:
-    """Return a data matrix as the core takes it: a contiguous array, or the parts of a CSR matrix."""
-    if sparse.issparse(X):
-        X = require_well_formed(X.tocsr(copy=False))
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X.data, X.indices, X.indptr, X.shape[1]
-    return np.ascontiguousarray(X)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from . import __version__, _core, get_num_threads
-from ._solvers import memory as _memory
+from . import __version__, get_num_threads
+from ._solvers import memory, runtime
 
 __all__ = ["main"]
 
@@ -33,9 +33,9 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "python", f"{platform.python_version()} ({platform.python_implementation()})"
     yield "platform", platform.platform()
     yield "processors", str(os.cpu_count() or "unknown")
-    free = _memory.available()
+    free = memory.available()
     yield "free memory", "unknown" if free is None else f"{free / 2**30:.1f} GiB"
-    yield "linear algebra", _core.backend()
+    yield "linear algebra", runtime.linear_algebra()
     yield "threads", str(get_num_threads())
     yield "GRLS_NUM_THREADS", os.environ.get("GRLS_NUM_THREADS", "not set")
     for name in _PACKAGES:

@@ -22,13 +22,14 @@ the last two those of "Generalizing the Bias Term of Support Vector Machines".
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from . import _core
-from ._solvers import osqp as _osqp
-from ._solvers.runtime import get_num_threads
+from ._solvers import bases, osqp
+from ._solvers.kernel_problem import KernelProblem
+from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, choice, real, require_symmetric
+from .kernels import Precomputed
 
 __all__ = [
     "assemble",
@@ -43,16 +44,6 @@ __all__ = [
     "solve_published",
     "svm_gb_qp",
 ]
-
-
-def dependence_tolerance(n_samples: int, dtype: DTypeLike = np.float64) -> float:
-    """Return the share of a feature below which what other features leave of it is rounding error."""
-    return float(10 * np.sqrt(n_samples) * np.finfo(dtype).eps)
-
-
-def independent_columns(T: FloatArray, tolerance: float) -> list[int]:
-    """Return the columns of T that a rank-revealing QR keeps, in ascending order."""
-    return sorted(_core.null_space(T, tolerance)[1]) if T.shape[1] else []
 
 
 def _features(T: ArrayLike) -> tuple[FloatArray, float]:
@@ -95,7 +86,7 @@ def phi_prime(T: ArrayLike, pivots: str = "qr") -> tuple[FloatArray, NDArray[np.
     """
     checked, tolerance = _features(T)
     choice(pivots, "pivots", ("qr", "first"))
-    P, chosen, kept = _core.phi_prime(checked, pivots, tolerance)
+    P, chosen, kept = bases.phi_prime(checked, pivots, tolerance)
     _require_independent(kept, checked)
     return np.ascontiguousarray(P), np.asarray(chosen, dtype=np.intp)
 
@@ -122,7 +113,7 @@ def assemble(Phi: ArrayLike, T: ArrayLike, pivots: str = "qr") -> tuple[FloatArr
     gram = _square(Phi)
     checked, tolerance = _features(T)
     P, chosen = phi_prime(T, pivots)
-    H = _core.assemble(gram, checked, "pivot", pivots, tolerance, get_num_threads())
+    H = bases.assemble(gram, checked, basis="pivot", pivots=pivots, tolerance=tolerance)
     return np.ascontiguousarray(H), np.ascontiguousarray(np.delete(P, chosen, axis=0).T)
 
 
@@ -140,7 +131,7 @@ def null_space(T: ArrayLike) -> FloatArray:
         NᵀN = I and TᵀN = 0.
     """
     checked, tolerance = _features(T)
-    N, kept = _core.null_space(checked, tolerance)
+    N, kept = bases.null_space(checked, tolerance)
     _require_independent(kept, checked)
     return np.ascontiguousarray(N)
 
@@ -162,7 +153,7 @@ def assemble_orthonormal(Phi: ArrayLike, T: ArrayLike) -> FloatArray:
     """
     gram = _square(Phi)
     checked, tolerance = _features(T)
-    H = _core.assemble(gram, checked, "orthonormal", "qr", tolerance, get_num_threads())
+    H = bases.assemble(gram, checked, basis="orthonormal", pivots="qr", tolerance=tolerance)
     if H.shape[0] > len(checked) - checked.shape[1]:
         null_space(T)  # says which columns are dependent
     return np.ascontiguousarray(H)
@@ -181,32 +172,22 @@ def llt(A: ArrayLike) -> FloatArray:
     ndarray of shape (m, m)
         The Cholesky factor.
     """
-    return np.ascontiguousarray(_core.llt(_square(A, "A"), get_num_threads()))
+    return np.ascontiguousarray(bases.llt(_square(A, "A")))
 
 
 def _solve(
     Phi: ArrayLike, T: ArrayLike, y: ArrayLike, regularization: float, formulation: str, pivots: str
 ) -> tuple[FloatArray, FloatArray]:
     gram = _square(Phi)
-    checked, tolerance = _features(T)
+    checked, _ = _features(T)
     targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    shift = real(regularization, "regularization", minimum=0) * len(gram)
+    gamma = real(regularization, "regularization", minimum=0)
+    problem = KernelProblem(Precomputed(), gram, checked, None)
     columns = targets.reshape(len(targets), -1)
-    solution = _core.solve(
-        None,
-        gram,
-        checked,
-        columns,
-        None,
-        shift,
-        formulation,
-        pivots,
-        tolerance,
-        threads=get_num_threads(),
-    )
-    _require_independent(solution["kept"], checked)
+    solution = problem.solve(columns, gamma, formulation=formulation, pivots=pivots)
+    _require_independent(solution.kept, checked)
     shape = targets.shape[1:]
-    c, beta = (np.ascontiguousarray(solution[name]).reshape(-1, *shape) for name in ("c", "beta"))
+    c, beta = (np.ascontiguousarray(part).reshape(-1, *shape) for part in (solution.c, solution.beta))
     return c, beta
 
 
@@ -329,7 +310,7 @@ def svm_gb_qp(
     choice(formulation, "formulation", ("pivot", "virtual"))
     _require_independent(independent_columns(checked, tolerance), checked)
     m = len(gram)
-    solution = _osqp.solve(
+    solution = osqp.solve(
         gram,
         checked,
         signs,
@@ -375,6 +356,6 @@ def bias_lp(
     checked, _ = _features(T)
     signs = _signs(y, len(gram))
     coefficients = check_array(c, dtype=np.float64, ensure_2d=False, input_name="c")
-    return _osqp.bias(
+    return osqp.bias(
         gram @ coefficients, checked, signs, np.ones(len(gram)), real(tol, "tol", above=0), max_iter
     )

@@ -38,9 +38,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import nystrom
-from ._nystrom.centers import Pool
+from ._nystrom.plan import Block, Plan, Solution, named
 from ._nystrom.sums import Sums
-from .nystrom import Block
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
@@ -63,12 +62,18 @@ def _rows(model: Any, number: int, X: Any, y: Any, weight: Any, *, reset: bool) 
     """Return the checked rows of a partition, or None where it has none, which happens after filters."""
     if X.shape[0] == 0:
         return None
-    try:
+    with named(f"partition {number}"):
         weights = None if weight is None else np.asarray(weight)
         block: Block = model._block(X, np.asarray(y), weights, reset=reset)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number}: {error}") from error
     return block
+
+
+def _headed(model: Any, header: dict[str, Any]) -> Any:
+    """Return a model that knows the columns and targets, and nothing else."""
+    model = clone(model)
+    for name, value in header.items():
+        setattr(model, name, value)
+    return model
 
 
 def _sample(model: Any, seed: int, number: int, X: Any, y: Any, weight: Any) -> Any:
@@ -79,7 +84,7 @@ def _sample(model: Any, seed: int, number: int, X: Any, y: Any, weight: Any) -> 
         return None
     pool = model._pool(seed)
     pool.add(block.X, block.y)
-    like = None if block.raw is None else block.raw.iloc[:0]
+    like = None if block.frame is None else block.frame.iloc[:0]
     return pool, {name: getattr(model, name) for name in _HEADER if hasattr(model, name)}, number, like
 
 
@@ -102,28 +107,22 @@ def _join_samples(samples: list[Any]) -> Any:
     return pool, header, number, like
 
 
-def _plan(model: Any, seed: int, sample: Any) -> Any:
-    """Return the model with its centres, kernel and features fixed."""
+def _plan(model: Any, seed: int, sample: Any) -> tuple[Plan, dict[str, Any]]:
+    """Return what all partitions share, and what is known of their columns and targets."""
     if sample is None:
         raise ValueError("all partitions are empty: nothing is there to fit")
-    pool: Pool
     pool, header, _, like = sample
-    model = clone(model)
-    for name, value in header.items():
-        setattr(model, name, value)
-    model._begin(pool, like, model._fitted_on(pool, like), seed)
-    return model
+    return _headed(model, header)._plan(pool, like, None, seed), header
 
 
-def _sum(plan: Any, number: int, X: Any, y: Any, weight: Any) -> Sums | None:
-    block = _rows(plan, number, X, y, weight, reset=False)
+def _sum(model: Any, planned: Any, number: int, X: Any, y: Any, weight: Any) -> Sums | None:
+    plan: Plan
+    plan, header = planned
+    block = _rows(_headed(model, header), number, X, y, weight, reset=False)
     if block is None:
         return None
-    try:
-        sums: Sums = plan._sum(block)
-    except ValueError as error:
-        raise ValueError(f"partition {number}: {error}") from error
-    return sums
+    with named(f"partition {number}"):
+        return plan.sums(block)
 
 
 def _join_sums(parts: list[Sums | None]) -> Sums | None:
@@ -134,10 +133,10 @@ def _join_sums(parts: list[Sums | None]) -> Sums | None:
     return total
 
 
-def _solve(plan: Any, sums: Sums) -> dict[str, Any]:
-    plan._conclude(sums)
-    plan._forget_sums()
-    return {name: value for name, value in vars(plan).items() if name.endswith("_") or name.startswith("_")}
+def _solve(planned: Any, sums: Sums, regularization: Any, grid: Any) -> tuple[Solution, dict[str, Any]]:
+    plan: Plan
+    plan, header = planned
+    return plan.solve(sums, regularization, grid), header
 
 
 def _apply(X: Any, model: Any, method: str) -> Any:
@@ -263,13 +262,15 @@ class _OnDask:
         blank = delayed(clone(self), pure=False)
         parts = list(zip(range(len(rows)), rows, labels, weights, strict=True))
         sample = _tree([delayed(_sample)(blank, seed, *part) for part in parts], _join_samples)
-        plan = delayed(_plan)(blank, seed, sample)
-        sums = _tree([delayed(_sum)(plan, *part) for part in parts], _join_sums)
-        (state,) = compute(delayed(_solve)(plan, sums))
-        self._forget_sums()
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            del self.__dict__[name]
-        self.__dict__.update(state)
+        planned = delayed(_plan)(blank, seed, sample)
+        sums = _tree([delayed(_sum)(blank, planned, *part) for part in parts], _join_sums)
+        solved = delayed(_solve)(planned, sums, self.regularization, self.regularization_grid)
+        ((solution, header),) = compute(solved)
+        with self._all_or_nothing():
+            self._forget("_partial", *[name for name in vars(self) if name.endswith("_")])
+            for name, value in header.items():
+                setattr(self, name, value)
+            self._store(solution)
         return self
 
     def _value_shape(self: Any, method: str) -> tuple[int, ...]:

@@ -13,12 +13,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, kernels
+from . import kernels
 from ._models.base import KernelEstimator
 from ._models.progress import Stages
-from ._solvers import memory as _memory
-from ._solvers.kernel_problem import gram_source
-from ._solvers.runtime import get_num_threads
+from ._solvers import memory, spectrum
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .least_squares import GRLSRegressor
@@ -53,13 +51,13 @@ class _Spectrum:
 def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     """Return the k largest eigenpairs by LAPACK."""
     m = X.shape[0]
-    _memory.require(
+    memory.require(
         8.0 * m * m * (3 + isinstance(kernel, kernels.Function)),
         f"the whole spectrum of a kernel matrix of {m} samples",
         'ask for few components (eigen_solver="iterative" takes a sixth) or set n_centers',
     )
-    centred = _core.centred_gram(*gram_source(kernel, X), get_num_threads())
-    lower = centred["lower"]
+    centred = spectrum.centred_gram(kernel.gram(X))
+    lower = centred.lower
     _require_finite(lower, kernel)
     # Divide and conquer, even for some of the eigenvectors: bisection and inverse iteration are slower from
     # a tenth of them on, and may return fewer than asked where eigenvalues repeat.
@@ -67,8 +65,8 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     return _Spectrum(
         values[::-1][:k].copy(),
         np.asfortranarray(vectors[:, : -k - 1 : -1]),  # column by column, as LAPACK and the core hold them
-        centred["means"],
-        centred["trace"],
+        centred.means,
+        centred.trace,
         values[0],
     )
 
@@ -78,29 +76,29 @@ def _top_spectrum(
 ) -> _Spectrum:
     """Return the k largest eigenpairs by block Lanczos."""
     m = X.shape[0]
-    _memory.require(
-        _core.solve_bytes(m, "double")
+    memory.require(
+        memory.solve_bytes(m, "double")
         + 8.0 * m * (3 * k + 200)
         + (8.0 * m * m if isinstance(kernel, kernels.Function) else 0),
         f"the {k} largest eigenvalues of a kernel matrix of {m} samples",
         "set n_centers, which stores no matrix of all samples",
     )
-    top = _core.top_spectrum(*gram_source(kernel, X), k, tolerance, max_products, seed, get_num_threads())
-    _require_finite(top["values"], kernel)
+    top = spectrum.top_spectrum(kernel.gram(X), k, tolerance=tolerance, max_products=max_products, seed=seed)
+    _require_finite(top.values, kernel)
     unconverged = ""
-    if not top["converged"]:
-        share = float(np.max(top["residuals"] / np.abs(top["values"]).max()))
+    if not top.converged:
+        share = float(np.max(top.residuals / np.abs(top.values).max()))
         unconverged = (
             f"after max_iter={max_products} products the residual of the eigenvectors is {share:.1e} of the "
             f"largest eigenvalue, more than asked for: raise max_iter or tol, or use eigen_solver='dense'"
         )
     return _Spectrum(
-        top["values"],
-        top["vectors"],
-        top["means"],
-        top["trace"],
-        top["smallest"],
-        top["products"],
+        top.values,
+        top.vectors,
+        top.means,
+        top.trace,
+        top.smallest,
+        top.products,
         unconverged,
     )
 
@@ -485,7 +483,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """Learn the way back, from the components of the training points (or of the centres)."""
         points = self.X_fit_
         if sparse.issparse(points):
-            _memory.require(
+            memory.require(
                 8.0 * points.shape[0] * points.shape[1],
                 "the pre-image of sparse points, which is dense,",
                 "set fit_inverse_transform=False",

@@ -1,6 +1,6 @@
 """The errors and warnings of grls that are its own."""
 
-from ._core import NotPositiveDefiniteError
+from ._solvers.results import NotPositiveDefiniteError
 
 __all__ = [
     "DependentFeaturesWarning",

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import _core, kernels
-from ._models.base import KernelMachine, is_function
+from . import kernels
+from ._models.base import KernelMachine
 from ._models.classification import Classification, winner
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._selection import kernel_parameters as _optimize
-from ._selection import regularization as _selection
-from ._solvers import matrix_free as _matrix_free
-from ._solvers import memory as _memory
-from ._solvers.kernel_problem import Problem
-from ._validation import FloatArray, choice, integer, real
+from ._models.samples import Samples, Training
+from ._selection import kernel_parameters, regularization
+from ._solvers import matrix_free, memory
+from ._solvers.kernel_problem import KernelProblem
+from ._solvers.results import Outputs
+from ._validation import (
+    FloatArray,
+    choice,
+    integer,
+    number_or_choice,
+    real,
+    require_number_for_gradients,
+)
 from .exceptions import NotPositiveDefiniteError
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
@@ -60,103 +68,116 @@ class _GRLS(KernelMachine):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
-        """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
-        if isinstance(self.regularization, str):
-            choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
-        else:
-            real(self.regularization, "regularization", minimum=0)
+    def _check_parameters(self) -> None:
+        number_or_choice(self.regularization, "regularization", regularization.CRITERIA, minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
-        variance = self._checked_feature_variance()
-        precision = choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
-        by_gradients = self._checked_solver() == "cg"
-        training = self._prepare(X, raw, y, weights)
-        if training.kernel.order and variance != np.inf:
-            raise ValueError(
-                f"the kernel {training.kernel!r} is conditionally positive definite of order "
-                f"{training.kernel.order} and needs unpenalised polynomials: feature_variance must be inf, "
-                f"got {self.feature_variance!r}"
-            )
-        X, y, weights, targets = training.X, training.y, training.weights, training.take(targets)
-        n_samples, n_outputs = targets.shape
-        if not by_gradients:
-            as_matrix = is_function(training.kernel)
-            precision = _affordable(precision, n_samples, n_outputs, given_as_matrix=as_matrix)
-        problem = Problem(training.kernel, X, training.T, weights)
-        selection, outcome = None, None
-        grid = self.regularization_grid
+        choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
+        self._check_feature_variance()
+        self._check_solver()
+        self._optimizes()
 
-        def loss(predictions: FloatArray) -> FloatArray:
-            return self._loo_loss(targets, predictions, weights)
-
+    def _fit(self, samples: Samples) -> None:
+        """Fit all columns of the targets."""
+        training = self._prepare(samples)
+        assert training.kernel is not None
+        self._require_free_polynomials(training.kernel)
+        precision = self.precision
+        if self.solver != "cg":
+            order = training.n_samples + samples.targets.shape[1]
+            precision = _affordable(precision, order, stored=isinstance(training.kernel, kernels.Function))
+        problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         try:
-            if self._optimizes():
-                outcome = _optimize.optimize(
-                    problem,
-                    targets,
-                    str(self.regularization),
-                    grid,
-                    loss,
-                    self.optimize,
-                    n_restarts=self.n_restarts,
-                    random_state=self.random_state,
-                    verbose=self.verbose,
-                )
-                training.kernel, grid = outcome.kernel, outcome.regularization_grid
-                problem = Problem(training.kernel, X, training.T, weights)
-            if isinstance(self.regularization, str):
-                selection = _selection.select(
-                    problem, targets, self.regularization, grid, variance, loss, per_output=self.per_output
-                )
-            chosen = self.regularization if selection is None else selection.chosen
-            used_variance = float(variance) if selection is None else selection.feature_variance
-            if by_gradients:
-                solution = _matrix_free.solve(
-                    problem,
-                    targets,
-                    float(self.regularization),
-                    precision=precision,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    report=Stages(self.verbose).report,
-                )
-            else:
-                solution = _solve_outputs(
-                    problem, targets, chosen, self.formulation, precision, used_variance
-                )
+            chosen = self._choose(problem, samples)
+            training.kernel, problem = chosen.kernel, chosen.problem
+            solution = self._solve(chosen, samples.targets, precision)
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
-                _not_definite(training.kernel, self.regularization, n_samples)
+                _not_definite(training.kernel, self.regularization, training.n_samples)
             ) from error
+        self._store(training, chosen, solution)
+        self._set_uncertainty(problem, solution, samples.targets)
 
-        self._store(training, solution["kept"])
-        self.feature_variance_ = used_variance
-        self.regularization_ = np.asarray(chosen, dtype=np.float64)[()]
-        self._T_fit, self._weights_fit = problem.T, weights
-        self.dual_coef_ = np.ascontiguousarray(solution["c"])
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
-        self.precision_ = solution["precision"]
-        self.n_iter_ = max(1, solution["iterations"])
-        self.fit_seconds_ = solution["seconds"]
-        for name in (
-            "regularization_path_",
-            "criterion_path_",
-            "loo_predictions_",
-            "loo_score_",
-            "optimization_",
-            "criterion_surface_",
-        ):
-            self.__dict__.pop(name, None)
-        if outcome is not None:
-            self.optimization_ = outcome.record
-            if isinstance(outcome.record, _optimize.GridSearch):
-                self.criterion_surface_ = outcome.record.criterion
-        if selection is not None:
-            self.regularization_path_ = selection.path
-            self.criterion_path_ = selection.criterion
-            if selection.loo_predictions is not None and self.formulation == "exact":
-                self._set_loo(y, selection.loo_predictions, weights)
-        self._set_uncertainty(problem, solution, targets)
+    def _choose(self, problem: KernelProblem, samples: Samples) -> _Chosen:
+        """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
+        variance = self.feature_variance
+        if not isinstance(self.regularization, str):
+            return _Chosen(problem, float(self.regularization), float(variance))
+        grid, record = self.regularization_grid, None
+
+        def loss(predictions: FloatArray) -> FloatArray:
+            return self._loo_loss(samples.targets, predictions, samples.weights)
+
+        if self._optimizes():
+            outcome = kernel_parameters.optimize(
+                problem,
+                samples.targets,
+                self.regularization,
+                grid,
+                loss,
+                self.optimize,
+                n_restarts=self.n_restarts,
+                random_state=self.random_state,
+                verbose=self.verbose,
+            )
+            problem = problem.with_kernel(outcome.kernel)
+            grid, record = outcome.regularization_grid, outcome.record
+        selection = regularization.select(
+            problem, samples.targets, self.regularization, grid, variance, loss, per_output=self.per_output
+        )
+        return _Chosen(problem, selection.chosen, selection.feature_variance, selection, record)
+
+    def _solve(self, chosen: _Chosen, targets: FloatArray, precision: str) -> Outputs:
+        if self.solver == "cg":
+            solution = matrix_free.solve(
+                chosen.problem,
+                targets,
+                chosen.regularization,
+                precision=precision,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=Stages(self.verbose).report,
+            )
+            return Outputs.join([(slice(None), solution)], targets.shape[1])
+        return _solve_outputs(
+            chosen.problem,
+            targets,
+            chosen.regularization,
+            formulation=self.formulation,
+            precision=precision,
+            feature_variance=chosen.feature_variance,
+        )
+
+    def _store(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
+        """Keep the model, and what led to it."""
+        self._store_features(training.features, solution.kept)
+        self._store_kernel(training)
+        self._T_fit, self._weights_fit = chosen.problem.T, training.samples.weights
+        self.dual_coef_ = np.ascontiguousarray(solution.c)
+        self.feature_coef_ = np.ascontiguousarray(solution.beta)
+        self.feature_variance_ = chosen.feature_variance
+        self.regularization_ = np.asarray(chosen.regularization, dtype=np.float64)[()]
+        self.precision_ = solution.precision
+        self.n_iter_ = max(1, solution.iterations)
+        self.fit_seconds_ = dict(solution.seconds)
+        self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
+        self._forget("optimization_", "criterion_surface_")
+        if chosen.record is not None:
+            self.optimization_ = chosen.record
+            if isinstance(chosen.record, kernel_parameters.GridSearch):
+                self.criterion_surface_ = chosen.record.criterion
+        if chosen.selection is not None:
+            self.regularization_path_ = chosen.selection.path
+            self.criterion_path_ = chosen.selection.criterion
+            if chosen.selection.loo_predictions is not None and self.formulation == "exact":
+                samples = training.samples
+                self._set_loo(samples.y, chosen.selection.loo_predictions, samples.weights)
+
+    def _require_free_polynomials(self, kernel: kernels.Kernel) -> None:
+        if kernel.order and self.feature_variance != np.inf:
+            raise ValueError(
+                f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order} and needs "
+                f"unpenalised polynomials: feature_variance must be inf, got {self.feature_variance!r}"
+            )
 
     def _optimizes(self) -> bool:
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
@@ -173,33 +194,25 @@ class _GRLS(KernelMachine):
             raise ValueError("optimize needs unpenalised features: feature_variance must be inf")
         return True
 
-    def _checked_solver(self) -> str:
+    def _check_solver(self) -> None:
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
-        solver = choice(self.solver, "solver", ("cholesky", "cg"))
-        if solver == "cg":
-            if isinstance(self.regularization, str):
-                raise ValueError(
-                    f'solver="cg" solves for one regularization, and cannot choose it by '
-                    f'{self.regularization!r}: give regularization a number, or use solver="cholesky"'
-                )
+        if choice(self.solver, "solver", ("cholesky", "cg")) == "cg":
+            require_number_for_gradients(self.regularization)
             if self.formulation != "exact" or self.feature_variance != np.inf:
                 raise ValueError('solver="cg" needs formulation="exact" and feature_variance=inf')
-        return solver
 
-    def _checked_feature_variance(self) -> float | str:
+    def _check_feature_variance(self) -> None:
         if isinstance(self.feature_variance, str):
             choice(self.feature_variance, "feature_variance (unless it is a number)", ("auto",))
             if not isinstance(self.regularization, str):
                 raise ValueError(
                     'feature_variance="auto" is chosen with γ: it needs regularization="loo" or "gcv"'
                 )
-            return self.feature_variance
-        if self.feature_variance == np.inf:
-            return np.inf
-        if self.formulation == "published":
-            raise ValueError('a finite feature_variance needs formulation="exact"')
-        return real(self.feature_variance, "feature_variance", minimum=0)
+        elif self.feature_variance != np.inf:
+            real(self.feature_variance, "feature_variance", minimum=0)
+            if self.formulation == "published":
+                raise ValueError('a finite feature_variance needs formulation="exact"')
 
     def _loo_loss(
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
@@ -211,49 +224,52 @@ class _GRLS(KernelMachine):
         """Store the leave-one-out predictions and their score."""
         raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
 
-    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+    def _set_uncertainty(self, problem: KernelProblem, solution: Outputs, targets: FloatArray) -> None:
         """Store what the solution tells of variances; classifiers have none."""
 
 
-def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matrix: bool) -> str:
-    """Return a precision whose matrices fit into memory; MemoryError where there is none."""
-    order = n_samples + n_outputs
-    whole = 8.0 * n_samples**2 if given_as_matrix else 0.0
-    if precision == "auto" and not _memory.fits(whole + _core.solve_bytes(order, "mixed")):
+@dataclass
+class _Chosen:
+    """The problem with its kernel fixed, γ, the features' variance, and what led to them."""
+
+    problem: KernelProblem
+    regularization: Any  # one γ, or one per output
+    feature_variance: float
+    selection: regularization.Selection | None = None
+    record: kernel_parameters.Optimization | kernel_parameters.GridSearch | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel of the problem."""
+        return self.problem.kernel
+
+
+def _affordable(precision: str, order: int, *, stored: bool) -> str:
+    """Return a precision whose matrices fit into memory; MemoryError where there is none.
+
+    stored: the kernel matrix comes as a whole, from a function.
+    """
+    whole = 8.0 * order**2 if stored else 0.0
+    if precision == "auto" and not memory.fits(whole + memory.solve_bytes(order, "mixed")):
         precision = "double"
-    _memory.require(
-        whole + _core.solve_bytes(order, precision),
-        f"a kernel model of {n_samples} samples in {precision} precision",
+    memory.require(
+        whole + memory.solve_bytes(order, precision),
+        f"a kernel model of {order} samples and outputs in {precision} precision",
         'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
         + ("" if precision == "single" else '; precision="single" takes half'),
     )
     return precision
 
 
-def _solve_outputs(
-    problem: Problem,
-    targets: FloatArray,
-    regularization: Any,
-    formulation: str,
-    precision: str,
-    feature_variance: float,
-) -> dict[str, Any]:
+def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **options: Any) -> Outputs:
     """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
-    if np.ndim(regularization) == 0:
-        return problem.solve(targets, float(regularization), formulation, precision, feature_variance)
-    out: dict[str, Any] = {}
-    for gamma in np.unique(regularization):
-        mine = np.flatnonzero(regularization == gamma)
-        part = problem.solve(targets[:, mine], float(gamma), formulation, precision, feature_variance)
-        if not out:
-            out = {**part, "feature_covariance": [None] * targets.shape[1]}
-            for name in ("c", "beta", "quadratic"):
-                out[name] = np.empty((*part[name].shape[:-1], targets.shape[1]))
-        for name in ("c", "beta", "quadratic"):
-            out[name][..., mine] = part[name]
-        for p in mine:
-            out["feature_covariance"][p] = part["feature_covariance"]
-    return out
+    n_outputs = targets.shape[1]
+    each = np.broadcast_to(gammas, n_outputs)
+    parts = []
+    for gamma in np.unique(each):
+        mine = np.flatnonzero(each == gamma)
+        parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
+    return Outputs.join(parts, n_outputs)
 
 
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int) -> str:
@@ -438,13 +454,11 @@ class GRLSRegressor(Regression, _GRLS):
     True
     """
 
-    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+    def _set_uncertainty(self, problem: KernelProblem, solution: Outputs, targets: FloatArray) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
-        n_free = len(targets) - (len(solution["kept"]) if np.isinf(self.feature_variance_) else 0)
-        variance = np.maximum(solution["quadratic"], 0) / n_free
-        n_features, n_outputs = problem.T.shape[1], targets.shape[1]
-        covariance = np.broadcast_to(solution["feature_covariance"], (n_outputs, n_features, n_features))
-        diagonal = np.diagonal(covariance, axis1=1, axis2=2).T
+        n_free = len(targets) - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
+        variance = np.maximum(solution.quadratic, 0) / n_free
+        diagonal = np.diagonal(solution.feature_covariance, axis1=1, axis2=2).T
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
         self.feature_coef_std_ = np.sqrt(np.maximum(diagonal, 0) * variance)
@@ -499,8 +513,8 @@ class GRLSRegressor(Regression, _GRLS):
         checked = self._check_new(X)
         T = self._features_at(checked, X)
         if self.solver == "cg":  # what was fitted without a matrix may have no room for one
-            _affordable("double", len(self.dual_coef_), 0, given_as_matrix=False)
-        problem = Problem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+            _affordable("double", len(self.dual_coef_), stored=False)
+        problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
         n_points = checked.shape[0]
         # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
@@ -597,6 +611,7 @@ class GRLSClassifier(Classification, _GRLS):
         self.class_weight = class_weight
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         choice(self.criterion, "criterion", ("squared_error", "accuracy"))
         if self.criterion == "accuracy" and self.per_output:
             raise ValueError('criterion="accuracy" judges all classes together: it needs per_output=False')

@@ -12,15 +12,15 @@ from scipy.optimize import linprog
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _core
-from ._models.base import KernelMachine, Training
+from ._models.base import KernelMachine
 from ._models.classification import Classification
-from ._solvers import memory as _memory
-from ._solvers.kernel_problem import Problem
+from ._models.samples import Samples, Training
+from ._solvers import memory
+from ._solvers.kernel_problem import KernelProblem
+from ._solvers.kernel_values import StoredGram
+from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, integer, real
-from .core import dependence_tolerance
 from .exceptions import NotPositiveDefiniteError
-from .kernels import Precomputed
 
 __all__ = ["GRLogisticClassifier"]
 
@@ -186,39 +186,49 @@ class GRLogisticClassifier(Classification, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
-        gamma = real(self.regularization, "regularization", above=0)
-        variance = np.inf
+    def _check_parameters(self) -> None:
+        real(self.regularization, "regularization", above=0)
         if self.feature_variance != np.inf:
-            variance = real(self.feature_variance, "feature_variance", minimum=0)
-        tol, max_iter = real(self.tol, "tol", above=0), integer(self.max_iter, "max_iter", minimum=1)
-        training = self._prepare(X, raw, y, weights)
-        targets = training.take(targets)
-        s = np.ones(len(targets)) if training.weights is None else training.weights
-        features, kept = _as_features(training, s, variance)
-        problem = _problem_of(training, features)
+            real(self.feature_variance, "feature_variance", minimum=0)
+        real(self.tol, "tol", above=0)
+        integer(self.max_iter, "max_iter", minimum=1)
 
+    def _fit(self, samples: Samples) -> None:
+        """Fit one function per column of the targets."""
+        training = self._prepare(samples)
+        s = np.ones(training.n_samples) if samples.weights is None else samples.weights
+        features, kept = _as_features(training, s, float(self.feature_variance))
+        problem = _problem_of(training, features)
         fits = []
-        for p in range(targets.shape[1]):
+        for p in range(samples.targets.shape[1]):
+            objective = _Objective(samples.targets[:, p], s, float(self.regularization))
             try:
-                fit = _newton(problem, _Objective(targets[:, p], s, gamma), s, tol, max_iter)
+                fit = _newton(problem, objective, s, self.tol, self.max_iter)
             except NotPositiveDefiniteError as error:
                 raise NotPositiveDefiniteError(
-                    f"the matrix of the kernel {training.kernel!r} with regularization={gamma:g} is not "
-                    "positive definite to working precision; choose a larger regularization"
+                    f"the matrix of the kernel {training.kernel!r} with "
+                    f"regularization={self.regularization:g} is not positive definite to working precision; "
+                    "choose a larger regularization"
                 ) from error
-            self._require_attained(features, targets, p, fit)
+            self._require_attained(features, samples.targets, p, fit)
             fits.append(fit)
+        self._warn_unless_converged(fits)
+        self._store(training, features, fits, fits[0].kept if kept is None else kept)
+
+    def _warn_unless_converged(self, fits: list[_Fit]) -> None:
         stuck = [fit for fit in fits if not fit.converged]
         if stuck:
             warnings.warn(
                 f"Newton's method stopped after {stuck[0].iterations} steps, where the next one promises to "
-                f"lower the objective by {stuck[0].decrement:.2g} > tol={tol:g}; raise max_iter, tol or "
+                f"lower the objective by {stuck[0].decrement:.2g} > tol={self.tol:g}; raise max_iter, tol or "
                 "regularization",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self._store(training, fits[0].kept if kept is None else kept)
+
+    def _store(self, training: Training, features: _Features, fits: list[_Fit], kept: Any) -> None:
+        self._store_features(training.features, kept)
+        self._store_kernel(training)
         c = np.stack([fit.point.c for fit in fits], axis=1)
         beta = np.stack([fit.point.beta for fit in fits], axis=1)
         self.dual_coef_ = np.ascontiguousarray(c)
@@ -277,40 +287,40 @@ class GRLogisticClassifier(Classification, KernelMachine):
 def _as_features(training: Training, s: FloatArray, variance: float) -> tuple[_Features, Any]:
     """Return the features for the solver, and which are independent where the solver does not tell."""
     T = np.asarray(training.T, dtype=np.float64)
-    m, l = T.shape  # noqa: E741 - the papers' letter
-    if np.isinf(variance) or l == 0:
+    m, n_free = T.shape
+    if np.isinf(variance) or n_free == 0:
         return _Features(training.T, None, None), None
-    # With S½T = QR the prior of variance t on Rβ is the kernel t GGᵀ, G = TR⁻¹. S are the samples' weights,
+    # With S½T = QR the prior of variance τ on Rβ is the kernel τ GGᵀ, G = TR⁻¹. S are the samples' weights,
     # not those of a Newton step: the prior must not change on the way.
-    norms = np.sqrt(s @ T**2)
-    scaled = np.sqrt(s)[:, None] * T / np.where(norms > 0, norms, 1)
-    _, R, order = linalg.qr(scaled, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diagonal(R))
-    rank = int(np.sum(diagonal > dependence_tolerance(m, training.T.dtype)))
-    kept, R = order[:rank], R[:rank, :rank] * norms[order[:rank]]
+    weighted = np.sqrt(s)[:, None] * T
+    kept = independent_columns(weighted, dependence_tolerance(m, training.T.dtype))
+    R = linalg.qr(weighted[:, kept], mode="economic")[1]
     G = linalg.solve_triangular(R, T[:, kept].T, trans="T").T
-    back = np.zeros((l, m))
+    back = np.zeros((n_free, m))
     back[kept] = variance * linalg.solve_triangular(R, G.T)
     return _Features(np.empty((m, 0)), variance * (G @ G.T), back), kept
 
 
-def _problem_of(training: Training, features: _Features) -> Problem:
+def _problem_of(training: Training, features: _Features) -> KernelProblem:
     """Return the problem that every step solves with other weights, its kernel matrix stored if it fits."""
-    m = features.T.shape[0]
-    whole, factor = 8.0 * m * m, _core.solve_bytes(m + 1, "double")
-    if features.extra is None and not _memory.fits(whole + factor):
-        _memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
-        return Problem(training.kernel, training.X, features.T, None)
-    _memory.require(whole + factor, f"a logistic model of {m} samples", "use fewer samples")
-    gram = training.kernel.matrix(training.X, training.X)
-    return Problem(Precomputed(), gram if features.extra is None else gram + features.extra, features.T, None)
+    assert training.kernel is not None
+    m, X = training.n_samples, training.samples.X
+    whole, factor = 8.0 * m * m, memory.solve_bytes(m + 1, "double")
+    if features.extra is None and not memory.fits(whole + factor):
+        memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
+        return KernelProblem(training.kernel, X, features.T, None)
+    memory.require(whole + factor, f"a logistic model of {m} samples", "use fewer samples")
+    gram = training.kernel.matrix(X, X)
+    if features.extra is not None:
+        gram = gram + features.extra
+    return KernelProblem(StoredGram(), gram, features.T, None)
 
 
-def _newton(problem: Problem, objective: _Objective, s: FloatArray, tol: float, max_iter: int) -> _Fit:
+def _newton(problem: KernelProblem, objective: _Objective, s: FloatArray, tol: float, max_iter: int) -> _Fit:
     """Minimise the objective of one class."""
-    m, l = problem.T.shape  # noqa: E741 - the papers' letter
+    m, n_free = problem.T.shape
     zero = np.zeros(m)
-    point = _Point(zero, np.zeros(l), zero, zero)
+    point = _Point(zero, np.zeros(n_free), zero, zero)
     value = objective.loss(point.f)
     kept: Any = []
     decrement = np.inf
@@ -322,9 +332,9 @@ def _newton(problem: Problem, objective: _Objective, s: FloatArray, tol: float, 
         problem.weights = s * curvature
         response = point.f + slopes / curvature
         gamma = 2 * objective.gamma * s.sum() / problem.weights.sum()
-        solution = problem.solve(response[:, None], float(gamma), "exact", "double", np.inf)
-        c, beta, kept = solution["c"][:, 0], solution["beta"][:, 0], solution["kept"]
-        Kc = problem.kernel.times(problem.X, problem.X, np.ascontiguousarray(c[:, None]))[:, 0]
+        solution = problem.solve(response[:, None], float(gamma))
+        c, beta, kept = solution.c[:, 0], solution.beta[:, 0], solution.kept
+        Kc = problem.kernel_times(np.ascontiguousarray(c[:, None]))[:, 0]
         target = _Point(c, beta, Kc, Kc + problem.T @ beta)
 
         slope = float(-(objective.s * slopes) @ (target.f - point.f)) + 2 * objective.gamma * float(

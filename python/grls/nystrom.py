@@ -49,45 +49,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve, lapack
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import _safe_indexing, assert_all_finite, check_array, check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, features, kernels
-from ._models.base import KernelMachine, Training, class_weighted
-from ._models.classification import OneVersusAll
+from . import kernels
+from ._models.base import KernelMachine
+from ._models.classification import OneVersusAll, class_weighted
 from ._models.progress import Stages
-from ._nystrom import centers as _landmarks
-from ._nystrom import sums as _sums
-from ._nystrom.centers import Landmarks, Pool
+from ._models.regression import RegressionFunction
+from ._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
+from ._nystrom import centers as centers_
+from ._nystrom import gradients
+from ._nystrom.centers import Pool
+from ._nystrom.equations import CRITERIA
+from ._nystrom.plan import Block, Plan, Solution, indicators, named
 from ._nystrom.streams import Stream, as_stream
-from ._nystrom.sums import Summation, Sums
-from ._solvers import memory as _memory
-from ._solvers.conjugate_gradients import conjugate_gradients, refined_gradients, warn_unless_converged
-from ._validation import FloatArray, choice, integer, real, sample_weights
-from .exceptions import NotPositiveDefiniteError
+from ._nystrom.sums import Sums
+from ._validation import (
+    FloatArray,
+    choice,
+    integer,
+    number_or_choice,
+    real,
+    require_number_for_gradients,
+    sample_weights,
+)
 from .kernels.polynomials import require_polynomials
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
 
 @dataclass
-class Block:
-    """Checked rows, all of positive weight."""
+class _Partial:
+    """What `partial_fit` has seen: the plan that the first block made, and the sums of all blocks."""
 
-    X: Any
-    raw: Any  # as given where it has column names, for the features
-    y: Any
-    weights: FloatArray | None
-    counts: FloatArray | None  # the sample weights without those of the classes
-    T: Any = None  # the features, where they are known already
+    plan: Plan
+    sums: Sums
 
 
 def _keeps_sums(model: Any) -> bool:
@@ -137,32 +141,21 @@ class _Nystrom(KernelMachine):
 
     # Subclasses: what is y?
 
-    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        """Return X and y, checked."""
-        raise NotImplementedError
+    def _targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any, FloatArray, Any]:
+        """Return X and y, checked, the columns that are summed, (n, k), and the classes they stand for."""
+        raise TypeError(f"{type(self).__name__} does not say what its targets are")
 
     def _weighted(self, y: Any, weights: FloatArray | None, *, whole: bool) -> FloatArray | None:
         """Return the weights that the labels change; `whole`: y is all there is."""
         return weights
 
-    def _targets(self, y: Any) -> tuple[FloatArray, Any]:
-        """Return the columns that are summed, (n, k), and the classes they stand for."""
-        raise NotImplementedError
-
-    def _coding(self, sums: Sums, n_summed: int) -> FloatArray | None:
-        """Return C, where the targets are the summed columns times C; None: the columns themselves."""
-        return None
-
     # Parameters and rows.
 
     def _check_parameters(self) -> None:
-        if isinstance(self.regularization, str):
-            choice(self.regularization, "regularization (unless it is a number)", _sums.CRITERIA)
-        else:
-            real(self.regularization, "regularization", minimum=0)
+        number_or_choice(self.regularization, "regularization", CRITERIA, minimum=0)
         integer(self.n_centers, "n_centers", minimum=1)
         if isinstance(self.centers, str):
-            choice(self.centers, "centers (unless it is an array)", _landmarks.STRATEGIES)
+            choice(self.centers, "centers (unless it is an array)", centers_.STRATEGIES)
         fraction = real(self.validation_fraction, "validation_fraction", above=0)
         if fraction >= 1:
             raise ValueError(f"validation_fraction must be less than 1, got {fraction}")
@@ -170,12 +163,9 @@ class _Nystrom(KernelMachine):
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
         real(self.cache_size, "cache_size", minimum=0)
-        if choice(self.solver, "solver", ("cholesky", "cg")) == "cg" and isinstance(self.regularization, str):
-            raise ValueError(
-                f'solver="cg" solves for one regularization, and cannot choose it by '
-                f'{self.regularization!r}: give regularization a number, or use solver="cholesky"'
-            )
-        if isinstance(kernels.as_kernel(self.kernel), kernels.Precomputed):
+        if choice(self.solver, "solver", ("cholesky", "cg")) == "cg":
+            require_number_for_gradients(self.regularization)
+        if kernels.as_kernel(self.kernel).pairwise:
             raise ValueError(
                 "a precomputed kernel has no values at the centres of other blocks: use GRLSRegressor or "
                 "GRLSClassifier, or give the kernel as a function"
@@ -186,86 +176,89 @@ class _Nystrom(KernelMachine):
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, whole: bool = False) -> Block:
         """Return checked rows without those of weight zero."""
-        checked, targets = self._check_rows(X, y, reset=reset)
+        checked, values, targets, classes = self._targets(X, y, reset=reset)
         counts = sample_weights(sample_weight, checked)
-        weights = self._weighted(targets, counts, whole=whole)
-        raw = X if hasattr(X, "columns") else None
-        if weights is not None and not np.all(weights > 0):
-            rows = np.flatnonzero(weights > 0)
-            checked, raw, targets, weights, counts = (
-                None if v is None else _safe_indexing(v, rows)
-                for v in (checked, raw, targets, weights, counts)
-            )
-        return Block(checked, raw, targets, weights, counts)
+        weights = self._weighted(values, counts, whole=whole)
+        samples = counted(Samples(checked, frame_of(X), values, targets, weights))
+        if counts is not None and samples.rows is not None:
+            counts = counts[samples.rows]
+        if classes is not None and samples.rows is not None:  # a label of weight zero is none
+            classes = np.unique(samples.y)
+            samples.targets = indicators(samples.y, classes)
+        return Block(**vars(samples), counts=counts, classes=classes)
 
     def _blocks(self, stream: Stream, *, reset: bool) -> Iterator[Block]:
         number = -1
         for number, (X, y, weight) in enumerate(stream):
-            try:
-                if isinstance(X, np.memmap):
-                    X = np.asarray(X)
-                block = self._block(X, y, weight, reset=reset and number == 0)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"block {number}: {error}") from error
+            with named(f"block {number}"):
+                rows = np.asarray(X) if isinstance(X, np.memmap) else X
+                block = self._block(rows, y, weight, reset=reset and number == 0)
             yield block
         if number < 0:
             raise ValueError("there are no blocks: nothing is there to fit")
 
-    # Before the first sum: centres, kernel, features.
+    # Before the first sum: the plan.
 
     def _pool(self, seed: int) -> Pool:
         return Pool(Pool.size_for(self.n_centers, self.centers), seed)
 
-    def _place(self, pool: Pool, transformer: Any, like: Any) -> tuple[Landmarks, list[str]]:
-        """Choose the centres and build their functions; `like` is a data frame, if the rows are one."""
+    def _plan(self, pool: Pool, like: Any, free: FreeFeatures | None, seed: int) -> Plan:
+        """Fix everything that all blocks share, from sampled rows.
+
+        `like` is a data frame, if the rows are one; `free` are the features, if all rows were seen to fit
+        them, else they are fitted to the sample.
+        """
+        if free is None:
+            free = FreeFeatures.fit_to_sample(self.features, _framed(pool.X, like), pool.y)
         names = getattr(self, "feature_names_in_", None)
         kernel = kernels.as_kernel(self.kernel).resolve(pool.X, names)
-        if isinstance(self.centers, str):
-            centers = _landmarks.choose(self.centers, kernel, pool, self.n_centers)
-        else:
-            centers = check_array(
-                self.centers, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
-            )
-            if centers.shape[1] != pool.X.shape[1]:
-                raise ValueError(f"centers have {centers.shape[1]} columns, the data {pool.X.shape[1]}")
-            if sparse.issparse(centers) != sparse.issparse(pool.X):
-                centers = centers.toarray() if sparse.issparse(centers) else sparse.csr_matrix(centers)
-        T = np.empty((centers.shape[0], 0))
-        if transformer is not None:
-            given = centers if like is None else type(like)(centers, columns=like.columns)
-            T = features.evaluate(transformer.transform(given), centers.shape[0])
-        if T.shape[1] >= centers.shape[0]:
+        chosen = self._chosen_centers(kernel, pool)
+        T = free.at(_framed(chosen, like))
+        if T.shape[1] >= chosen.shape[0]:
             raise ValueError(
-                f"n_samples={centers.shape[0]} centres cannot tell {T.shape[1]} features from the kernel's "
+                f"n_samples={chosen.shape[0]} centres cannot tell {T.shape[1]} features from the kernel's "
                 "part: raise n_centers above the number of features, or give more rows"
             )
-        require_polynomials(kernel, centers, T, None if names is None else list(names))
-        landmarks = _landmarks.build(kernel, centers, T, self.precision)
-        return landmarks, features.names(transformer, T.shape[1])
-
-    def _begin(self, pool: Pool, like: Any, transformer: Any, seed: int) -> None:
-        """Fix everything that all blocks share, from sampled rows and a fitted transformer."""
-        landmarks, names = self._place(pool, transformer, like)
+        require_polynomials(kernel, chosen, T, None if names is None else list(names))
         fraction = float(self.validation_fraction) if self.regularization == "holdout" else 0.0
-        self._summation = Summation(landmarks, self.precision, fraction, seed)
-        self._transformer, self._names = transformer, names
+        built = centers_.build(kernel, chosen, T, self.precision)
+        return Plan(built, free, self.precision, fraction, seed)
 
-    def _features_of(self, block: Block) -> FloatArray:
-        if block.T is not None:
-            return np.asarray(block.T)
-        n_rows, expected = block.X.shape[0], len(self._names)
-        if self._transformer is None:
-            return np.empty((n_rows, 0))
-        given = block.X if block.raw is None else block.raw
-        T = features.evaluate(self._transformer.transform(given), n_rows)
-        if T.shape[1] != expected:
-            raise ValueError(f"the features gave {T.shape[1]} columns, but {expected} in the first block")
-        return T
+    def _chosen_centers(self, kernel: kernels.Kernel, pool: Pool) -> Any:
+        if isinstance(self.centers, str):
+            return centers_.choose(self.centers, kernel, pool, self.n_centers)
+        given = check_array(
+            self.centers, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
+        )
+        if given.shape[1] != pool.X.shape[1]:
+            raise ValueError(f"centers have {given.shape[1]} columns, the data {pool.X.shape[1]}")
+        if sparse.issparse(given) == sparse.issparse(pool.X):
+            return given
+        return given.toarray() if sparse.issparse(given) else sparse.csr_matrix(given)
 
-    def _sum(self, block: Block) -> Sums:
-        Y, classes = self._targets(block.y)
-        T = self._features_of(block)
-        return self._summation(block.X, T, Y, block.weights, block.counts, classes)
+    def _plan_in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> tuple[Plan, list[Block]]:
+        block = self._block(X, y, sample_weight, reset=True, whole=True)
+        free, block.T = fit_features(self.features, block)
+        pool = self._pool(seed)
+        pool.add(block.X, block.y)
+        return self._plan(pool, block.frame, free, seed), [block]
+
+    def _plan_stream(self, stream: Stream, seed: int) -> tuple[Plan, Any]:
+        if stream.once and self.solver == "cg":
+            raise ValueError(
+                'solver="cg" reads the blocks in every step, and an iterator can be read once: give an '
+                "object whose iter() starts afresh (a list, a memory-mapped array, a Parquet file), or "
+                'solver="cholesky"'
+            )
+        pool = self._pool(seed)
+        blocks = self._blocks(stream, reset=True)
+        first = next(blocks)
+        pool.add(first.X, first.y)
+        if stream.once:
+            return self._plan(pool, first.frame, None, seed), chain([first], blocks)
+        for block in blocks:
+            pool.add(block.X, block.y)
+        return self._plan(pool, first.frame, None, seed), _Again(lambda: self._blocks(stream, reset=False))
 
     # Fitting.
 
@@ -290,128 +283,86 @@ class _Nystrom(KernelMachine):
         NystromGRLSRegressor or NystromGRLSClassifier
             The fitted model.
         """
+        self._check_parameters()
         with self._all_or_nothing():
-            self._check_parameters()
             stages = Stages(self.verbose)
-            self._forget_sums()
             stream = as_stream(X, y, sample_weight)
-            seed = self._seed()
             if stream is None:
-                blocks = self._start_in_memory(X, y, sample_weight, seed)
+                plan, blocks = self._plan_in_memory(X, y, sample_weight, self._seed())
             else:
-                blocks = self._start_stream(stream, seed)
-            landmarks = self._summation.landmarks
+                plan, blocks = self._plan_stream(stream, self._seed())
             stages.done("centers")
-            stages.report(f"{landmarks.centers.shape[0]} centres, {landmarks.rank} functions on them")
-            if self.solver == "cg":
-                self._conclude_by_gradients(blocks, stages)
-            else:
-                sums: Sums | None = None
-                for number, block in enumerate(blocks):
-                    part = self._named(number, block)
-                    sums = part if sums is None else sums + part
-                    stages.report(f"block {number}: {sums.total.rows} rows so far")
-                assert sums is not None
-                stages.done("sums")
-                self._conclude(sums)
-                stages.done("solve")
-                stages.report(f"solved, regularization {self.regularization_:.3g}")
+            stages.report(f"{plan.centers.X.shape[0]} centres, {plan.centers.rank} functions on them")
+            self._store(self._solve(plan, blocks, stages))
             self.fit_seconds_ = stages.seconds
-            self._forget_sums()
+            self._forget("_partial")
         return self
 
-    def _forget_sums(self) -> None:
-        """Drop what only further sums need: it is of the size of the centres' kernel matrix."""
-        for name in ("_sums", "_summation", "_transformer", "_names"):
-            self.__dict__.pop(name, None)
-
-    def _named(self, number: int, block: Block) -> Sums:
-        try:
-            return self._sum(block)
-        except ValueError as error:
-            raise ValueError(f"block {number}: {error}") from error
-
-    def _start_in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
-        block = self._block(X, y, sample_weight, reset=True, whole=True)
-        n_samples = block.X.shape[0]
-        if n_samples == 1:
-            raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
-        transformer = features.as_transformer(self.features)
-        if transformer is not None:
-            given = block.X if block.raw is None else block.raw
-            if hasattr(transformer, "fit_transform"):
-                block.T = transformer.fit_transform(given, block.y)
-            else:
-                block.T = transformer.fit(given, block.y).transform(given)
-            block.T = features.evaluate(block.T, n_samples)
-            if block.T.shape[1] > n_samples:
-                raise ValueError(
-                    f"there are more features ({block.T.shape[1]}) than samples (n_samples={n_samples}); the "
-                    "features alone would interpolate the data: give fewer, or let the kernel learn some"
-                )
-        pool = self._pool(seed)
-        pool.add(block.X, block.y)
-        self._begin(pool, block.raw, transformer, seed)
-        if block.T is None:
-            block.T = np.empty((n_samples, 0))
-        return [block]
-
-    def _start_stream(self, stream: Stream, seed: int) -> Any:
-        pool = self._pool(seed)
-        blocks = self._blocks(stream, reset=True)
-        first = next(blocks)
-        pool.add(first.X, first.y)
-        if not stream.once:
-            for block in blocks:
-                pool.add(block.X, block.y)
-        self._begin(pool, first.raw, self._fitted_on(pool, first.raw), seed)
-        if not stream.once:
-            return _Again(lambda: self._blocks(stream, reset=False))
+    def _solve(self, plan: Plan, blocks: Any, stages: Stages) -> Solution:
         if self.solver == "cg":
-            raise ValueError(
-                'solver="cg" reads the blocks in every step, and an iterator can be read once: give an '
-                "object whose iter() starts afresh (a list, a memory-mapped array, a Parquet file), or "
-                'solver="cholesky"'
+            return gradients.solve(
+                plan,
+                blocks,
+                float(self.regularization),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                cache_bytes=float(self.cache_size) * 2**20,
+                stages=stages,
             )
-        return _chain(first, blocks)
+        sums: Sums | None = None
+        for number, block in enumerate(blocks):
+            with named(f"block {number}"):
+                part = plan.sums(block)
+            sums = part if sums is None else sums + part
+            stages.report(f"block {number}: {sums.total.rows} rows so far")
+        assert sums is not None
+        stages.done("sums")
+        solution = plan.solve(sums, self.regularization, self.regularization_grid)
+        stages.done("solve")
+        stages.report(f"solved, regularization {solution.regularization:.3g}")
+        return solution
 
-    def _fitted_on(self, pool: Pool, like: Any) -> Any:
-        transformer = features.as_transformer(self.features)
-        if transformer is None:
-            return None
-        given = pool.X if like is None else type(like)(pool.X, columns=like.columns)
-        return transformer.fit(given, pool.y)
+    def _store(self, solution: Solution) -> None:
+        self._store_features(solution.features, solution.kept)
+        self.kernel_ = solution.kernel
+        self.X_fit_ = solution.centers
+        self._gram_columns = None
+        self.dual_coef_ = solution.c
+        self.feature_coef_ = solution.beta
+        self.regularization_ = solution.regularization
+        self.n_samples_seen_ = solution.n_rows
+        self.n_iter_ = solution.n_iter
+        self._forget("regularization_path_", "criterion_path_")
+        if solution.choice is not None:
+            self.regularization_path_ = solution.choice.path
+            self.criterion_path_ = solution.choice.criterion
+        if solution.classes is not None:
+            self.classes_ = solution.classes
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, solve: bool, classes: Any) -> None:
+        self._check_parameters()
         with self._all_or_nothing():
-            self._check_parameters()
-            before: Sums | None = getattr(self, "_sums", None)
-            number = 0 if before is None else before.blocks
-            try:
+            before: _Partial | None = getattr(self, "_partial", None)
+            with named(f"block {0 if before is None else before.sums.blocks}"):
                 block = self._block(X, y, sample_weight, reset=before is None)
                 if before is None:
                     seed = self._seed()
                     pool = self._pool(seed)
                     pool.add(block.X, block.y)
-                    self._begin(pool, block.raw, self._fitted_on(pool, block.raw), seed)
-                sums = self._sum(block)
-                self._check_alike(before, sums)
-            except ValueError as error:
-                raise ValueError(f"block {number}: {error}") from error
-            if classes is not None and before is None:
-                sums = sums.with_classes(np.unique(classes))
-            self._sums = sums if before is None else before + sums
-            self.n_samples_seen_ = self._sums.total.rows
-            if solve:
-                self._conclude(self._sums)
+                    plan = self._plan(pool, block.frame, None, seed)
+                    sums = plan.sums(block)
+                    if classes is not None:
+                        sums = sums.with_classes(np.unique(classes))
+                else:
+                    plan = before.plan
+                    sums = before.sums.joined(plan.sums(block))
+            self._continue(_Partial(plan, sums), solve)
 
-    def _check_alike(self, before: Sums | None, sums: Sums) -> None:
-        if (
-            before is not None
-            and before.classes is None
-            and len(before.fitted.matrix) != len(sums.fitted.matrix)
-        ):
-            raise ValueError("the number of targets is not that of the blocks before")
+    def _continue(self, partial: _Partial, solve: bool) -> None:
+        self._partial = partial
+        self.n_samples_seen_ = partial.sums.total.rows
+        if solve:
+            self._store(partial.plan.solve(partial.sums, self.regularization, self.regularization_grid))
 
     @_adds_up  # type: ignore[untyped-decorator]
     def merge(self, *others: Any, solve: bool = True) -> Any:
@@ -431,145 +382,28 @@ class _Nystrom(KernelMachine):
         NystromGRLSRegressor or NystromGRLSClassifier
             This model, of all the rows.
         """
-        check_is_fitted(self, "_sums", msg="merge needs models made by partial_fit; this one is not")
+        check_is_fitted(self, "_partial", msg="merge needs models made by partial_fit; this one is not")
         with self._all_or_nothing():
-            sums = self._sums
-            mine = self._summation
+            plan, sums = self._partial.plan, self._partial.sums
             for other in others:
-                theirs = getattr(other, "_summation", None)
-                if not isinstance(other, type(self)) or theirs is None or not hasattr(other, "_sums"):
+                theirs = getattr(other, "_partial", None)
+                if not isinstance(other, type(self)) or theirs is None:
                     raise ValueError("merge needs models of the same kind, made by partial_fit")
-                if not mine.is_like(theirs):
+                if not plan.is_like(theirs.plan):
                     raise ValueError(
                         "the models stand on different centres, kernels or features: copy one model after "
                         "its first block, or give all of them the same centers array and kernel width"
                     )
-                self._check_alike(sums, other._sums)
-                sums = sums + other._sums
-            self._sums = sums
-            self.n_samples_seen_ = sums.total.rows
-            if solve:
-                self._conclude(sums)
+                sums = sums.joined(theirs.sums)
+            self._continue(_Partial(plan, sums), solve)
         return self
 
     def solve(self) -> Any:
         """Solve for the coefficients from the sums so far, after ``partial_fit(..., solve=False)``."""
-        check_is_fitted(self, "_sums", msg="there are no sums: call partial_fit first")
+        check_is_fitted(self, "_partial", msg="there are no sums: call partial_fit first")
         with self._all_or_nothing():
-            self._conclude(self._sums)
+            self._continue(self._partial, True)
         return self
-
-    # From sums to the model.
-
-    def _conclude(self, sums: Sums) -> None:
-        landmarks = self._summation.landmarks
-        n_summed = len(sums.fitted.matrix) - landmarks.rank - len(self._names)
-        coding = self._coding(sums, n_summed)
-        if sums.total.rows < 2:
-            raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
-        if coding is not None:
-            sums = sums.recoded(n_summed, coding)
-        k = n_summed if coding is None else coding.shape[1]
-        total = sums.total
-        system = _sums.equations(total, landmarks, k)
-        path = None
-        try:
-            if self.regularization == "gcv":
-                path = _sums.gcv(system, self.regularization_grid)
-            elif self.regularization == "holdout":
-                trained = _sums.equations(sums.fitted, landmarks, k)
-                path = _sums.holdout(trained, sums.held, k, self.regularization_grid)
-            gamma = float(self.regularization) if path is None else path.regularization
-            u = system.solve(gamma)
-        except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(
-                f"the equations of {landmarks.rank} functions and {total.rows} rows with regularization="
-                f"{self.regularization!r} are not positive definite to working precision: choose a larger "
-                "regularization or fewer centres"
-            ) from error
-        self._finish(u, system.features, gamma, total.rows, 1)
-        for name in ("regularization_path_", "criterion_path_"):
-            self.__dict__.pop(name, None)
-        if path is not None:
-            self.regularization_path_, self.criterion_path_ = path.path, path.criterion
-        self._set_classes(sums.classes)
-
-    def _set_classes(self, classes: Any) -> None:
-        """Keep the labels; regression has none."""
-
-    def _finish(self, u: FloatArray, eliminated: Any, gamma: float, n_rows: int, n_iter: int) -> None:
-        landmarks = self._summation.landmarks
-        training = Training(
-            landmarks.centers, None, None, landmarks.T, self._names, self._transformer, landmarks.kernel, None
-        )
-        self._store(training, eliminated.kept)
-        self.dual_coef_ = landmarks.coefficients(u)
-        self.feature_coef_ = landmarks.A @ eliminated.coefficients(u)
-        self.regularization_ = gamma
-        self.n_samples_seen_ = n_rows
-        self.n_iter_ = n_iter
-
-    def _conclude_by_gradients(self, blocks: Any, stages: Stages) -> None:
-        """Solve by conjugate gradients, with a pass over the rows in every step."""
-        landmarks = self._summation.landmarks
-        r, l = landmarks.rank, len(self._names)  # noqa: E741 - the papers' letter
-        cross: Any = 0.0  # Zᵀ W [T A, Y]
-        small: Any = 0.0  # (TA)ᵀ W [TA Y]
-        weight, n_rows, labels = 0.0, 0, None
-        if isinstance(self, ClassifierMixin):
-            labels = np.unique(np.concatenate([np.unique(block.y) for block in blocks]))
-        room = float(self.cache_size) * 2**20
-        store = _core.KernelStore(self.precision, min(room, 0.5 * (_memory.available() or room)))
-        for number, block in enumerate(blocks):
-            Y, _ = self._targets(block.y) if labels is None else (_indicators(block.y, labels), None)
-            TY = np.hstack([self._features_of(block) @ landmarks.A, Y])
-            weighted = TY if block.weights is None else block.weights[:, None] * TY
-            cross = cross + landmarks.normal_times(store, number, block.X, block.weights, None, TY)
-            small = small + weighted[:, :l].T @ TY
-            weight += float(len(Y) if block.weights is None else block.weights.sum())
-            n_rows += len(Y)
-        coding = None if labels is None else _one_against_all(len(labels))
-        if labels is not None and len(labels) < 2:
-            raise ValueError(_ONE_CLASS)
-        across = landmarks.functionals(np.ascontiguousarray(cross))
-        S_bt, S_by, S_ty = across[:, :l], across[:, l:], small[:l, l:]
-        if coding is not None:
-            S_by, S_ty = S_by @ coding, S_ty @ coding
-        eliminated = _sums.eliminate(small[:l, :l], S_bt.T, S_ty, landmarks, n_rows)
-        h = S_by - eliminated.across.T @ eliminated.solved[:, r:]
-        gamma = float(self.regularization)
-        shift = gamma * weight
-        LtL, _ = lapack.dlauum(landmarks.L, lower=1)
-        LtL *= weight / landmarks.centers.shape[0]
-        LtL[np.diag_indices(r)] += max(shift, 1e-12 * np.diagonal(LtL).max(initial=1e-300))
-        factor = cho_factor(LtL, lower=True, overwrite_a=True, check_finite=False)
-        stages.done("sums")
-
-        def multiply(u: FloatArray, digits: str = "double") -> FloatArray:
-            a = landmarks.coefficients(u)
-            product: Any = 0.0
-            for number, block in enumerate(blocks):
-                product = product + landmarks.normal_times(
-                    store, number, block.X, block.weights, a, precision=digits
-                )
-            kernel_part = landmarks.functionals(product)
-            return np.asarray(kernel_part - eliminated.across.T @ (eliminated.solved[:, :r] @ u) + shift * u)
-
-        solver = refined_gradients if self.precision == "single" else conjugate_gradients
-        solved = solver(
-            multiply,
-            lambda R: cho_solve(factor, R, check_finite=False),
-            np.ascontiguousarray(h),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            report=stages.report,
-        )
-        warn_unless_converged(solved, self.tol, self.max_iter)
-        self._finish(solved.X, eliminated, gamma, n_rows, max(1, solved.steps))
-        for name in ("regularization_path_", "criterion_path_"):
-            self.__dict__.pop(name, None)
-        self._set_classes(labels)
-        stages.done("solve")
 
 
 class _Again:
@@ -582,22 +416,10 @@ class _Again:
         return iter(self._start())
 
 
-def _chain(first: Block, rest: Iterator[Block]) -> Iterator[Block]:
-    yield first
-    yield from rest
+def _framed(X: Any, like: Any) -> Any:
+    """Return rows as a data frame where `like` is one."""
+    return X if like is None else type(like)(X, columns=like.columns)
 
-
-def _indicators(labels: Any, classes: Any) -> FloatArray:
-    return np.asarray(np.asarray(labels)[:, None] == classes[None, :], dtype=np.float64)
-
-
-def _one_against_all(n_classes: int) -> FloatArray:
-    """Return C with targets ±1 = indicators C: one column for two classes, one per class for more."""
-    coding = 2 * np.eye(n_classes) - 1
-    return coding[:, 1:] if n_classes == 2 else coding
-
-
-_ONE_CLASS = "cannot fit a classifier to one class: all labels with positive weight are the same"
 
 _PARAMETERS = """Parameters
     ----------
@@ -686,7 +508,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
 
 
 @_documented()
-class NystromGRLSRegressor(MultiOutputMixin, RegressorMixin, _Nystrom):
+class NystromGRLSRegressor(RegressionFunction, _Nystrom):
     """`GRLSRegressor` on centres: time linear in the rows, memory that does not grow with them.
 
     The equations are in the documentation of `grls.nystrom`.
@@ -750,36 +572,15 @@ class NystromGRLSRegressor(MultiOutputMixin, RegressorMixin, _Nystrom):
         self._partial_fit(X, y, sample_weight, solve, None)
         return self
 
-    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        checked, targets = self._validate(X, y, multi_output=True, y_numeric=True, reset=reset)
-        targets = np.asarray(targets, dtype=np.float64)
-        assert_all_finite(targets, input_name="y")
+    def _targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any, FloatArray, Any]:
+        checked, values = self._check_values(X, y, reset=reset)
         if reset:
-            self._y_shape = targets.shape[1:]
-        elif targets.shape[1:] != self._y_shape:
+            self._y_shape = values.shape[1:]
+        elif values.shape[1:] != self._y_shape:
             raise ValueError(
-                f"y has shape {targets.shape}, expected {(len(targets), *self._y_shape)} as before"
+                f"y has shape {values.shape}, expected {(len(values), *self._y_shape)} as before"
             )
-        return checked, targets
-
-    def _targets(self, y: Any) -> tuple[FloatArray, Any]:
-        return y.reshape(len(y), -1), None
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the values of the model function.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            Predictions.
-        """
-        known, learnt = self._parts(X)
-        return self._shaped(known + learnt)
+        return checked, values, values.reshape(len(values), -1), None
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self._y_shape == () else values
@@ -883,10 +684,11 @@ class NystromGRLSClassifier(OneVersusAll, _Nystrom):
         self._partial_fit(X, y, sample_weight, solve, classes)
         return self
 
-    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any, FloatArray, Any]:
         checked, labels = self._validate(X, y, reset=reset)
         check_classification_targets(labels)
-        return checked, labels
+        classes = np.unique(labels)
+        return checked, labels, indicators(labels, classes), classes
 
     def _weighted(self, y: Any, weights: FloatArray | None, *, whole: bool) -> FloatArray | None:
         if self.class_weight == "balanced" and not whole:
@@ -894,15 +696,3 @@ class NystromGRLSClassifier(OneVersusAll, _Nystrom):
                 'class_weight="balanced" needs all labels at once; for blocks give a dict {label: weight}'
             )
         return class_weighted(self.class_weight, y, weights)
-
-    def _targets(self, y: Any) -> tuple[FloatArray, Any]:
-        classes = np.unique(y)
-        return _indicators(y, classes), classes
-
-    def _coding(self, sums: Sums, n_summed: int) -> FloatArray:
-        if n_summed < 2:
-            raise ValueError(_ONE_CLASS)
-        return _one_against_all(n_summed)
-
-    def _set_classes(self, classes: Any) -> None:
-        self.classes_ = classes

@@ -18,26 +18,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
-from . import kernels
-from ._models.base import KernelMachine
+from ._models.base import FeatureMachine
 from ._models.classification import Classification
 from ._models.regression import Regression
-from ._selection import regularization as _selection
-from ._solvers import covariance as _covariance
+from ._models.samples import Samples
+from ._selection import regularization
+from ._solvers import covariance as covariances
 from ._solvers.covariance import LowRankCovariance
+from ._solvers.results import RidgeSolution
 from ._solvers.ridge_problem import SOLVERS, RidgeProblem
-from ._validation import FloatArray, choice, integer, real
+from ._validation import FloatArray, choice, integer, number_or_choice, real
 from .exceptions import NotPositiveDefiniteError
 from .transfer import TransferPrior
 
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
 
 
-class _PriorRLS(KernelMachine):
-    """What the two estimators share. A linear model is a machine of the linear kernel that keeps w = Xᵀc."""
-
-    kernel = kernels.Linear()
-    _gram_columns = None
+class _PriorRLS(FeatureMachine):
+    """What the two estimators share: the parameters and the fit of all outputs at once."""
 
     def __init__(
         self,
@@ -62,73 +60,77 @@ class _PriorRLS(KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _fit(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> None:
-        """Fit all columns of `targets`; `raw` is X as given, for transformers that want a DataFrame."""
-        if isinstance(self.regularization, str):
-            choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
-        else:
-            real(self.regularization, "regularization", above=0)
+    def _check_parameters(self) -> None:
+        number_or_choice(self.regularization, "regularization", regularization.CRITERIA, above=0)
         choice(self.formulation, "formulation", ("exact", "published"))
         choice(self.solver, "solver", SOLVERS)
-        tol, max_iter = real(self.tol, "tol", above=0), integer(self.max_iter, "max_iter", minimum=1)
-        n_columns = X.shape[1]
-        mean, covariance = self._prior(n_columns, targets.shape[1])
+        real(self.tol, "tol", above=0)
+        integer(self.max_iter, "max_iter", minimum=1)
 
-        training = self._prepare(X, raw, y, weights)
-        X, weights, targets = training.X, training.weights, training.take(targets)
+    def _fit(self, samples: Samples) -> None:
+        """Fit all columns of the targets."""
+        X, targets = samples.X, samples.targets
+        mean, covariance = self._prior(X.shape[1], targets.shape[1])
+        training = self._prepare(samples)
         if self.formulation == "published":
-            covariance = _covariance.restricted_to_span(covariance, X)
-        problem = RidgeProblem(covariance.times_root(X), training.T, weights)
-        expected = None if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
-        left = targets if expected is None else targets - expected
-
-        selection = None
-        if isinstance(self.regularization, str):
-            selection = _selection.select(
-                problem,
-                left,
-                self.regularization,
-                self.regularization_grid,
-                np.inf,
-                lambda predictions: np.average((left - predictions) ** 2, axis=0, weights=weights),
-                per_output=False,
-            )
+            covariance = covariances.restricted_to_span(covariance, X)
+        problem = RidgeProblem(covariance.times_root(X), training.T, samples.weights)
+        expected = 0.0 if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
+        surprise = targets - expected
+        selection = self._select(problem, surprise)
         chosen = float(self.regularization if selection is None else selection.chosen)
         solver = problem.solver(self.solver, targets.shape[1])
-        try:
-            solution = problem.solve(left, chosen, solver, tol, max_iter)
-        except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(
-                f"the prior with regularization={chosen:g} is too weak for {X.shape[0]} samples and "
-                f"{n_columns} columns: the system is singular to working precision; choose a larger "
-                "regularization or smaller variances"
-            ) from error
-        if solver == "cg" and solution["residuals"].max() > tol:
-            warnings.warn(
-                f"conjugate gradients stopped after {solution['iterations']} iterations at a relative "
-                f"residual of {solution['residuals'].max():.2g} > tol={tol:g}; raise max_iter, tol or "
-                'regularization, or use solver="cholesky"',
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        solution = self._solve(problem, surprise, chosen, solver)
 
-        self._store_features(training, solution["kept"])
-        w = covariance.root_times(np.asarray(solution["V"]))
+        self._store_features(training.features, solution.kept)
+        w = covariance.root_times(np.asarray(solution.V))
         self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.feature_coef_ = np.ascontiguousarray(solution.beta)
         self.regularization_ = chosen
         self.solver_ = solver
-        self.n_iter_ = max(int(solution["iterations"]), 1)
-        for name in ("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_"):
-            self.__dict__.pop(name, None)
+        self.n_iter_ = max(int(solution.iterations), 1)
+        self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
         if selection is not None:
             self.regularization_path_ = selection.path
             self.criterion_path_ = selection.criterion
             if selection.loo_predictions is not None and self.formulation == "exact":
-                loo = selection.loo_predictions
-                self._set_loo(training.y, loo if expected is None else loo + expected, weights)
+                self._set_loo(samples.y, selection.loo_predictions + expected, samples.weights)
 
-    def _prior(self, n_columns: int, n_outputs: int) -> tuple[FloatArray | None, _covariance.Covariance]:
+    def _select(self, problem: RidgeProblem, targets: FloatArray) -> regularization.Selection | None:
+        """Choose ρ, where that is left to the data."""
+        if not isinstance(self.regularization, str):
+            return None
+        return regularization.select(
+            problem,
+            targets,
+            self.regularization,
+            self.regularization_grid,
+            np.inf,
+            lambda predictions: np.average((targets - predictions) ** 2, axis=0, weights=problem.weights),
+            per_output=False,
+        )
+
+    def _solve(self, problem: RidgeProblem, targets: FloatArray, chosen: float, solver: str) -> RidgeSolution:
+        try:
+            solution = problem.solve(targets, chosen, solver, tol=self.tol, max_iter=self.max_iter)
+        except NotPositiveDefiniteError as error:
+            n_samples, n_columns = problem.X.shape
+            raise NotPositiveDefiniteError(
+                f"the prior with regularization={chosen:g} is too weak for {n_samples} samples and "
+                f"{n_columns} columns: the system is singular to working precision; choose a larger "
+                "regularization or smaller variances"
+            ) from error
+        if solver == "cg" and solution.residuals.max() > self.tol:
+            warnings.warn(
+                f"conjugate gradients stopped after {solution.iterations} iterations at a relative "
+                f"residual of {solution.residuals.max():.2g} > tol={self.tol:g}; raise max_iter, tol or "
+                'regularization, or use solver="cholesky"',
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return solution
+
+    def _prior(self, n_columns: int, n_outputs: int) -> tuple[FloatArray | None, covariances.Covariance]:
         """Return μ (d, k or 1), None for zero, and Σ."""
         covariance, mean = self.covariance, self.mean
         if isinstance(covariance, TransferPrior):
@@ -142,7 +144,7 @@ class _PriorRLS(KernelMachine):
                     f"({n_outputs}, {n_columns}), a row for each output; got {mean.shape}"
                 )
             mean = np.atleast_2d(mean).T if mean.any() else None
-        return mean, _covariance.as_covariance(covariance, n_columns)
+        return mean, covariances.as_covariance(covariance, n_columns)
 
     def _learnt(self, checked: Any) -> FloatArray:
         return np.asarray(safe_sparse_dot(checked, np.atleast_2d(self.coef_).T))
@@ -268,22 +270,6 @@ class PriorRLSRegressor(Regression, _PriorRLS):
     >>> model.fit(X, y).coef_.round(3)
     array([3., 0., 0.])
     """
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the values of the model function.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            Predictions.
-        """
-        known, learnt = self._parts(X)
-        return self._shaped(known + learnt)
 
     def _shaped_weights(self, weights: FloatArray) -> FloatArray:
         return weights[0] if self._one_output else weights

@@ -18,15 +18,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, core, kernels
-from ._models.base import KernelMachine, Training, class_weighted, is_function
-from ._solvers import memory as _memory
-from ._solvers import osqp as _osqp
-from ._solvers.kernel_problem import Problem
-from ._solvers.runtime import get_num_threads
+from . import kernels
+from ._models.base import KernelMachine
+from ._models.classification import class_weighted, require_two_classes
+from ._models.samples import Samples, Training
+from ._solvers import memory, osqp
+from ._solvers.kernel_problem import KernelProblem
+from ._solvers.rank import independent_columns
+from ._solvers.results import SvmSolution
+from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
-from .kernels.widths import row_keys
 
 __all__ = ["SVMGBClassifier"]
 
@@ -229,11 +231,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             weights = class_weighted(self.class_weight, labels, given)
             counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
             classes = np.unique(labels[counted])
-            if len(classes) < 2:
-                raise ValueError(
-                    "cannot fit a classifier to one class: all labels with positive weight are the same"
-                )
-            self._fit(checked, X, labels, classes, weights)
+            require_two_classes(len(classes))
+            codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
+            self._fit(self._samples(checked, X, labels, codes, weights), classes)
             self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
             if self.probability:
                 uncalibrated = clone(self).set_params(probability=False, warm_start=False)
@@ -266,76 +266,102 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError('break_ties=True needs decision_function_shape="ovr"')
 
-    def _fit(self, X: Any, raw: Any, y: Any, classes: Any, weights: FloatArray | None) -> None:
-        training = self._prepare(X, raw, y, weights)
-        labels = np.searchsorted(classes, training.y)
+    def _fit(self, samples: Samples, classes: Any) -> None:
+        training = self._prepare(samples)
+        assert training.kernel is not None
+        labels = samples.targets[:, 0].astype(np.intp)
         pairs = np.array(list(combinations(range(len(classes)), 2)))
-        limit = self.max_iter if self.max_iter >= 0 else _NO_LIMIT
-        osqp = self.solver == "osqp" or self.formulation == "pivot"
-        solver = _conditional_solver(training.kernel, self.solver, osqp)
-        self._require_memory(training, labels, osqp)
-        problem = Problem(training.kernel, training.X, training.T, training.weights)
-        if osqp:
-            solution = _by_osqp(self, training, problem, labels, pairs)
+        by_osqp = self.solver == "osqp" or self.formulation == "pivot"
+        solver = _conditional_solver(training.kernel, self.solver, by_osqp)
+        self._require_memory(training, labels, len(pairs), by_osqp)
+        problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
+        if by_osqp:
+            solution = _by_osqp(self, problem, labels, pairs)
         else:
-            try:
-                solution = problem.svm(
-                    labels,
-                    len(classes),
-                    float(self.C),
-                    feature_variance=float(self.feature_variance),
-                    solver=solver,
-                    tol=float(self.tol),
-                    max_iter=limit,
-                    cache_bytes=float(self.cache_size) * 2**20,
-                    start=self._start(training, labels, classes, len(pairs)),
-                )
-            except NotPositiveDefiniteError as error:
-                less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
-                raise NotPositiveDefiniteError(
-                    f"the matrix of the kernel {training.kernel!r} is not positive definite, or overflows: "
-                    f"choose another kernel{less}"
-                ) from error
+            start = self._start(training, labels, classes, len(pairs))
+            solution = self._solve(problem, labels, len(classes), solver, start)
             self._warn(solution, classes, pairs)
+        beta = np.array(solution.beta)
         if self.bias == "lp":
-            _set_bias(self, training, problem, labels, pairs, solution)
-
-        dual_coef = np.asarray(solution["c"])
-        support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
-        self._store(training, sorted(set().union(*solution["kept"])))
-        pairwise = isinstance(training.kernel, kernels.Precomputed)
-        self.X_fit_ = training.X[np.ix_(support, support)] if pairwise else training.X[support]
-        self._gram_support = support
-        self.support_ = support if training.rows is None else training.rows[support]
-        self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
-        self.n_support_ = np.bincount(labels[support], minlength=len(classes))
-        self.classes_ = classes
-        self.pairs_ = pairs
-        self.objective_ = np.asarray(solution["objective"])
-        self.duality_gap_ = np.asarray(solution["relative_gap"])
-        self.n_iter_ = np.asarray(solution["iterations"], dtype=np.intp)
-        self._C_fit = float(self.C)
-        self._labels_fit = labels[support]
-        self._n_samples_fit = training.X.shape[0]
+            _set_bias(self, problem, labels, pairs, solution, beta)
+        self._store(training, labels, classes, pairs, solution, beta)
         if self.verbose:
             self._report()
 
-    def _require_memory(self, training: Training, labels: NDArray[np.intp], osqp: bool) -> None:
+    def _solve(
+        self,
+        problem: KernelProblem,
+        labels: NDArray[np.intp],
+        n_classes: int,
+        solver: str,
+        start: FloatArray | None,
+    ) -> SvmSolution:
+        try:
+            return problem.svm(
+                labels,
+                n_classes,
+                float(self.C),
+                feature_variance=float(self.feature_variance),
+                solver=solver,
+                tol=float(self.tol),
+                max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
+                cache_bytes=float(self.cache_size) * 2**20,
+                start=start,
+            )
+        except NotPositiveDefiniteError as error:
+            less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
+            raise NotPositiveDefiniteError(
+                f"the matrix of the kernel {problem.kernel!r} is not positive definite, or overflows: "
+                f"choose another kernel{less}"
+            ) from error
+
+    def _store(
+        self,
+        training: Training,
+        labels: NDArray[np.intp],
+        classes: Any,
+        pairs: NDArray[np.intp],
+        solution: SvmSolution,
+        beta: FloatArray,
+    ) -> None:
+        dual_coef = np.asarray(solution.c)
+        support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
+        self._store_features(training.features, sorted(set().union(*solution.kept)))
+        self._store_kernel(training)
+        rows = training.samples.rows
+        self.X_fit_ = self.kernel_.take(training.samples.X, support)
+        self._gram_support = support
+        self.support_ = support if rows is None else rows[support]
+        self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
+        self.feature_coef_ = np.ascontiguousarray(beta)
+        self.n_support_ = np.bincount(labels[support], minlength=len(classes))
+        self.classes_ = classes
+        self.pairs_ = pairs
+        self.objective_ = np.array(solution.objective)
+        self.duality_gap_ = np.array(solution.relative_gap)
+        self.n_iter_ = np.array(solution.iterations, dtype=np.intp)
+        self._C_fit = float(self.C)
+        self._labels_fit = labels[support]
+        self._n_samples_fit = training.n_samples
+
+    def _require_memory(
+        self, training: Training, labels: NDArray[np.intp], n_pairs: int, by_osqp: bool
+    ) -> None:
         m = len(labels)
         largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
-        whole = 8.0 * m**2 if is_function(training.kernel) or osqp else 0.0
-        pairs_at_once = min(get_num_threads(), 1 if len(np.unique(labels)) == 2 else m)
-        if osqp:
-            need = 16.0 * largest**2 * 3  # OSQP keeps the matrix sparse, with its indices, and its factor
-            way_out = 'use solver="native"'
-        elif self.solver == "ipm":
-            need = _core.interior_point_bytes(largest) * pairs_at_once
-            way_out = 'use solver="native", which keeps no matrix'
+        stored = by_osqp or isinstance(training.kernel, kernels.Function)
+        if by_osqp:
+            need, way_out = memory.osqp_bytes(largest), 'use solver="native"'
         else:
-            need = min(float(self.cache_size) * 2**20, 4.0 * largest**2) * pairs_at_once
-            way_out = "use a smaller cache_size"
-        _memory.require(whole + need, f"a support vector machine of {m} samples", way_out)
+            need = memory.svm_bytes(largest, n_pairs, self.solver, float(self.cache_size) * 2**20)
+            way_out = (
+                'use solver="native", which keeps no matrix'
+                if self.solver == "ipm"
+                else "use a smaller cache_size"
+            )
+        memory.require(
+            (8.0 * m**2 if stored else 0.0) + need, f"a support vector machine of {m} samples", way_out
+        )
 
     def _start(
         self, training: Training, labels: NDArray[np.intp], classes: Any, n_pairs: int
@@ -347,28 +373,28 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             return None
         start = np.zeros((len(labels), n_pairs))
         scaled = self.dual_coef_ * (float(self.C) / self._C_fit)
-        if isinstance(training.kernel, kernels.Precomputed):
+        if self.kernel_.pairwise:
             # Rows of a kernel matrix have no contents to be found by: they must all be there, as before.
-            same = training.rows is None and self._gram_columns is None
+            same = training.samples.rows is None and self._gram_columns is None
             if same and len(labels) == self._n_samples_fit:
                 start[self.support_] = scaled
-        elif _same_columns(training.X, self.X_fit_):
-            place = dict(zip(row_keys(self.X_fit_), range(len(scaled)), strict=True))
-            found = np.array([place.get(key, -1) for key in row_keys(training.X)])
+        elif _same_columns(training.samples.X, self.X_fit_):
+            place = dict(zip(row_keys(self.X_fit_).tolist(), range(len(scaled)), strict=True))
+            found = np.array([place.get(key, -1) for key in row_keys(training.samples.X).tolist()])
             start[found >= 0] = scaled[found[found >= 0]]
             start[(found >= 0) & (labels != self._labels_fit[found])] = 0  # the row has changed sides
         return start
 
-    def _warn(self, solution: dict[str, Any], classes: Any, pairs: NDArray[np.intp]) -> None:
-        missed = np.flatnonzero(~np.asarray(solution["converged"]))
+    def _warn(self, solution: SvmSolution, classes: Any, pairs: NDArray[np.intp]) -> None:
+        missed = np.flatnonzero(~np.asarray(solution.converged))
         if len(missed) == 0:
             return
-        worst = missed[np.argmax(np.asarray(solution["relative_gap"])[missed])]
+        worst = missed[np.argmax(np.asarray(solution.relative_gap)[missed])]
         a, b = classes[pairs[worst]].tolist()
         warnings.warn(
             f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
-            f"{a!r} and {b!r}, is left with a relative duality gap of {solution['relative_gap'][worst]:.2g} "
-            f'after {solution["iterations"][worst]} iterations; raise max_iter or tol, or use solver="ipm"',
+            f"{a!r} and {b!r}, is left with a relative duality gap of {solution.relative_gap[worst]:.2g} "
+            f'after {solution.iterations[worst]} iterations; raise max_iter or tol, or use solver="ipm"',
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -388,7 +414,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         return self.X_fit_
 
     def _learnt(self, checked: Any) -> FloatArray:
-        if isinstance(self.kernel_, kernels.Precomputed):
+        if self.kernel_.pairwise:
             checked = checked[:, self._gram_support]
         return super()._learnt(checked)
 
@@ -523,36 +549,22 @@ def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> 
     return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
 
 
-def _weights(training: Training) -> FloatArray:
-    return np.ones(len(training.T)) if training.weights is None else training.weights
-
-
 def _by_osqp(
-    model: SVMGBClassifier,
-    training: Training,
-    problem: Problem,
-    labels: NDArray[np.intp],
-    pairs: NDArray[np.intp],
-) -> dict[str, Any]:
-    """Solve every pair by OSQP; the answer has the form of the core's."""
-    Phi = training.kernel.matrix(training.X, training.X)
-    T, weights = problem.T, _weights(training)
-    out: dict[str, Any] = {
-        "c": np.zeros((len(labels), len(pairs))),
-        "beta": np.zeros((T.shape[1], len(pairs))),
-        "objective": np.zeros(len(pairs)),
-        "relative_gap": np.zeros(len(pairs)),
-        "iterations": np.zeros(len(pairs), dtype=np.intp),
-        "kept": [],
-    }
+    model: SVMGBClassifier, problem: KernelProblem, labels: NDArray[np.intp], pairs: NDArray[np.intp]
+) -> SvmSolution:
+    """Solve every pair by OSQP."""
+    kernel: Any = problem.kernel
+    Phi, T = kernel.matrix(problem.X, problem.X), problem.T
+    weights = problem.weights_or_ones
+    c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
+    solved, independent = [], []
     for p, pair in enumerate(pairs):
         rows = np.flatnonzero(np.isin(labels, pair))
-        y = _signs(labels[rows], pair, len(np.unique(labels)))
-        kept = core.independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
-        solved = _osqp.solve(
+        kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
+        found = osqp.solve(
             Phi[np.ix_(rows, rows)],
             T[rows][:, kept],
-            y,
+            _signs(labels[rows], pair, len(np.unique(labels))),
             model.C * weights[rows],
             weights=weights[rows],
             formulation=model.formulation,
@@ -560,33 +572,38 @@ def _by_osqp(
             tol=1e-2 * model.tol,
             max_iter=model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
         )
-        out["c"][rows, p] = solved.c
-        out["beta"][kept, p] = solved.beta
-        out["objective"][p] = solved.objective
-        out["relative_gap"][p] = solved.duality_gap
-        out["iterations"][p] = solved.n_iter
-        out["kept"].append(kept)
-    return out
+        c[rows, p], beta[kept, p] = found.c, found.beta
+        solved.append(found)
+        independent.append(kept)
+    return SvmSolution(
+        c=c,
+        beta=beta,
+        objective=np.array([found.objective for found in solved]),
+        relative_gap=np.array([found.duality_gap for found in solved]),
+        infeasibility=np.zeros(len(pairs)),
+        iterations=[found.n_iter for found in solved],
+        converged=[True] * len(pairs),  # OSQP has warned where it was not
+        kept=independent,
+    )
 
 
 def _set_bias(
     model: SVMGBClassifier,
-    training: Training,
-    problem: Problem,
+    problem: KernelProblem,
     labels: NDArray[np.intp],
     pairs: NDArray[np.intp],
-    solution: dict[str, Any],
+    solution: SvmSolution,
+    beta: FloatArray,
 ) -> None:
     """Put the solutions of the linear program (25) in place of the multipliers."""
-    known = training.kernel.times(training.X, training.X, solution["c"])
-    weights = _weights(training)
+    known = problem.kernel_times(np.ascontiguousarray(solution.c))
+    weights = problem.weights_or_ones
     for p, pair in enumerate(pairs):
-        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution["kept"][p]
-        y = _signs(labels[rows], pair, len(np.unique(labels)))
-        solution["beta"][kept, p] = _osqp.bias(
+        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution.kept[p]
+        beta[kept, p] = osqp.bias(
             known[rows, p],
             problem.T[rows][:, kept],
-            y,
+            _signs(labels[rows], pair, len(np.unique(labels))),
             model.C * weights[rows],
             model.tol,
             model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,

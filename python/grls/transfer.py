@@ -14,10 +14,10 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import type_of_target
 
 from ._models.classification import encode, winner
-from ._selection import regularization as _selection
+from ._selection import regularization as regularization_choice
 from ._solvers.covariance import Diagonal
 from ._solvers.ridge_problem import RidgeProblem
-from ._validation import FloatArray, choice, integer, real
+from ._validation import FloatArray, integer, number_or_choice
 
 __all__ = ["TransferPrior"]
 
@@ -151,10 +151,7 @@ class TransferPrior:
         TransferPrior
             The fitted prior.
         """
-        if isinstance(self.regularization, str):
-            choice(self.regularization, "regularization (unless it is a number)", _selection.CRITERIA)
-        else:
-            real(self.regularization, "regularization", above=0)
+        number_or_choice(self.regularization, "regularization", regularization_choice.CRITERIA, above=0)
         integer(self.n_examples, "n_examples", minimum=4)
         integer(self.random_state, "random_state", minimum=0)
         if not isinstance(tasks, list | tuple) or len(tasks) == 0:
@@ -314,7 +311,7 @@ def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[Fl
     """Return the weights (d, k) of ridge regression with a free constant, and λ."""
     problem = RidgeProblem(X, np.ones((X.shape[0], 1)), None)
     if isinstance(regularization, str):
-        selection = _selection.select(
+        selection = regularization_choice.select(
             problem,
             targets,
             regularization,
@@ -325,8 +322,8 @@ def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[Fl
         )
         regularization = float(selection.chosen)
     solver = problem.solver("auto", targets.shape[1])
-    solution = problem.solve(targets, regularization, solver, 1e-6, 1000)
-    return np.asarray(solution["V"]), regularization * X.shape[0]
+    solution = problem.solve(targets, regularization, solver, tol=1e-6, max_iter=1000)
+    return np.asarray(solution.V), regularization * X.shape[0]
 
 
 def _better(losses: dict[float, list[float]]) -> float:

@@ -7,12 +7,30 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._models.base import class_weighted
 from .._validation import FloatArray, sample_weights
 
 C = TypeVar("C", bound="Classification")
+
+
+def class_weighted(class_weight: Any, labels: Any, weights: FloatArray | None) -> FloatArray | None:
+    """Return the sample weights times those of the classes; a sample of weight zero balances no class."""
+    if class_weight is None:
+        return weights
+    out = np.ones(len(labels)) if weights is None else weights.copy()
+    counted = out > 0
+    out[counted] *= compute_sample_weight(class_weight, labels[counted])
+    if not np.any(out > 0):
+        raise ValueError("class_weight is zero for every class: nothing is left to fit")
+    return out
+
+
+def require_two_classes(n_classes: int) -> None:
+    """Raise ValueError where there is only one class."""
+    if n_classes < 2:
+        raise ValueError("cannot fit a classifier to one class: all labels with positive weight are the same")
 
 
 def encode(labels: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
@@ -24,8 +42,7 @@ def encode(labels: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
     counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
     binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(labels[counted])
     classes = binarizer.classes_
-    if len(classes) < 2:
-        raise ValueError("cannot fit a classifier to one class: all labels with positive weight are the same")
+    require_two_classes(len(classes))
     targets = np.zeros((len(labels), len(classes) if len(classes) > 2 else 1))
     targets[counted] = binarizer.transform(labels[counted])
     return classes, targets
@@ -100,11 +117,8 @@ class Classification(OneVersusAll):
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)
-            self._fit(checked, X, labels, targets, weights)
+            self._fit(self._samples(checked, X, labels, targets, weights))
         return self
-
-    def _check_parameters(self) -> None:
-        """Raise ValueError for parameters that only the classifier has."""
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
         self.loo_predictions_ = self._shaped(predictions)

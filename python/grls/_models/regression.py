@@ -14,7 +14,34 @@ from .._validation import FloatArray, sample_weights
 R = TypeVar("R", bound="Regression")
 
 
-class Regression(MultiOutputMixin, RegressorMixin):
+class RegressionFunction(MultiOutputMixin, RegressorMixin):
+    """A regressor whose predictions are `_parts` added up."""
+
+    def _check_values(self, X: Any, y: Any, **options: Any) -> tuple[Any, FloatArray]:
+        """Return X and y, checked."""
+        checked, values = self._validate(X, y, multi_output=True, y_numeric=True, **options)
+        values = np.asarray(values, dtype=np.float64)
+        assert_all_finite(values, input_name="y")
+        return checked, values
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the values of the model function.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Predictions.
+        """
+        known, learnt = self._parts(X)
+        return np.asarray(self._shaped(known + learnt))
+
+
+class Regression(RegressionFunction):
     """A regressor whose `_fit` takes all outputs at once."""
 
     def fit(self: R, X: Any, y: Any, sample_weight: Any = None) -> R:
@@ -34,13 +61,12 @@ class Regression(MultiOutputMixin, RegressorMixin):
         self : object
             The fitted model.
         """
+        self._check_parameters()
         with self._all_or_nothing():
-            checked, targets = self._validate(X, y, multi_output=True, y_numeric=True)
-            targets = np.asarray(targets, dtype=np.float64)
-            assert_all_finite(targets, input_name="y")
+            checked, values = self._check_values(X, y)
             weights = sample_weights(sample_weight, checked)
-            self._one_output = targets.ndim == 1
-            self._fit(checked, X, targets, targets.reshape(len(targets), -1), weights)
+            self._one_output = values.ndim == 1
+            self._fit(self._samples(checked, X, values, values.reshape(len(values), -1), weights))
         return self
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:

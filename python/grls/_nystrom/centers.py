@@ -11,13 +11,14 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.cluster import KMeans
 
-from .. import _core, kernels
-from .._solvers import memory as _memory
-from .._solvers.runtime import get_num_threads
-from .._validation import FloatArray, for_core, require_symmetric
-from ..core import dependence_tolerance
+from .. import kernels
+from .._solvers import bases, memory
+from .._solvers.arrays import alike
+from .._solvers.centre_sums import CentreValues, KernelStore, Whitening
+from .._solvers.rank import dependence_tolerance
+from .._solvers.rows import row_keys
+from .._validation import FloatArray, require_symmetric
 from ..exceptions import NotPositiveDefiniteError
-from ..kernels.base import alike
 
 STRATEGIES = ("uniform", "leverage", "kmeans")
 _LEAST_POOL = 1000  # rows: as many as the median width of a kernel is taken from
@@ -55,7 +56,7 @@ class Pool:
 
     def add(self, X: Any, y: Any) -> None:
         """Let the rows of a block compete for the places."""
-        keys = _core.row_keys(for_core(X), self.seed, get_num_threads())
+        keys = row_keys(X, self.seed)
         if self.keys is not None and len(self.keys) == self.size:
             small = np.flatnonzero(keys < self.keys[-1])
             keys, X, y = keys[small], X[small], y[small]
@@ -113,7 +114,7 @@ def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_cen
     leverage = residual(float(residual(0.0).sum() / n_centers))
     # The smallest of the exponentially distributed numbers are a sample without replacement.
     uniform = (keys.astype(np.float64) + 0.5) / 2.0**64
-    spread = _core.row_keys(uniform[:, None], 0, 1)  # the keys are small in a pool: draw them afresh
+    spread = row_keys(uniform[:, None])  # the keys are small in a pool: draw them afresh
     order = np.argsort(-np.log((spread.astype(np.float64) + 0.5) / 2.0**64) / leverage, kind="stable")
     return X[np.sort(order[:n_centers])]
 
@@ -130,14 +131,13 @@ def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, n_centers: int) ->
     return _by_leverage(kernel, pool.X, pool.keys, n_centers)
 
 
-@dataclass
-class Landmarks:
-    """Functions b(x) = L⁻¹ (k(z, x) − E k(z', x)), orthonormal for the penalty; see `grls.nystrom`."""
+@dataclass(frozen=True)
+class Centers:
+    """Functions b(x) = L⁻¹ (k(z, x) − E k(z', x)), orthonormal for the penalty; see docs/math.md, Nyström."""
 
     kernel: kernels.Kernel  # resolved
-    centers: Any  # (r + q, d): r that carry functions, then the q pivots z'
-    E: FloatArray  # (r, q)
-    L: FloatArray  # (r, r)
+    X: Any  # (r + q, d): r that carry functions, then the q pivots z'
+    whitening: Whitening  # E (r, q) and L (r, r)
     A: FloatArray  # (l, l): T A are the features that are summed, one apiece at the pivots
     T: FloatArray  # (r + q, l): the features at the centres
     kept: list[int]  # the q features that the centres tell apart
@@ -145,36 +145,28 @@ class Landmarks:
     @property
     def rank(self) -> int:
         """How many functions there are."""
-        return len(self.L)
+        return len(self.whitening.L)
 
-    def _kernel_arguments(self, X: Any) -> tuple[Any, Any, Any]:
+    def values(self, X: Any) -> CentreValues:
+        """Return the kernel values of rows with the centres, or what they are made of."""
         if isinstance(self.kernel, kernels.Function):
-            return None, self.kernel.matrix(X, self.centers), None
-        data, centers = alike(X, self.centers)
-        return self.kernel.lower(X.shape[1]), data, centers
+            return CentreValues(None, self.kernel.matrix(X, self.X), None)
+        return CentreValues(self.kernel.lower(X.shape[1]), *alike(X, self.X))
 
     def sums(
         self, X: Any, T: FloatArray, Y: FloatArray, weights: FloatArray | None, precision: str
     ) -> FloatArray:
         """Return AᵀWA of the rows [b(x) TA Y], of order r + l + k."""
-        return _core.row_sums(
-            *self._kernel_arguments(X),
-            self.E,
-            self.L,
-            np.asarray(T, dtype=np.float64) @ self.A,
-            Y,
-            weights,
-            precision,
-            get_num_threads(),
-        )
+        features = np.asarray(T, dtype=np.float64) @ self.A
+        return self.whitening.row_sums(self.values(X), features, Y, weights, precision)
 
     def rows(self, X: Any) -> FloatArray:
         """Return b(x) for the rows of X, (n, r)."""
-        return _core.whitened_rows(*self._kernel_arguments(X), self.E, self.L, get_num_threads())
+        return self.whitening.rows(self.values(X))
 
     def normal_times(
         self,
-        store: _core.KernelStore,
+        store: KernelStore,
         number: int,
         X: Any,
         weights: FloatArray | None,
@@ -183,40 +175,40 @@ class Landmarks:
         precision: str = "double",
     ) -> FloatArray:
         """Return ZᵀW(Za + B) of block `number`, Z = k(X, centres), of which the store keeps what it can."""
-        formula, data, centers = self._kernel_arguments(X)
-        if formula is None:
-            values = (0.0 if a is None else data @ a) + (0.0 if B is None else B)
-            return np.asarray(data.T @ (values if weights is None else weights[:, None] * values))
-        return store.normal_times(formula, number, data, centers, weights, a, B, precision, get_num_threads())
+        return store.normal_times(number, self.values(X), weights, a, B, precision=precision)
 
     def coefficients(self, u: FloatArray) -> FloatArray:
         """Return a (r + q, k) with Σ_j a_j k(z_j, ·) = Σ_i u_i b_i, u (r, k)."""
-        carried = solve_triangular(self.L, u, lower=True, trans=1, check_finite=False) if self.rank else u
-        return np.concatenate([carried, -self.E.T @ carried])
+        carried = (
+            solve_triangular(self.whitening.L, u, lower=True, trans=1, check_finite=False) if self.rank else u
+        )
+        return np.concatenate([carried, -self.whitening.E.T @ carried])
 
     def functionals(self, v: FloatArray) -> FloatArray:
         """Return L⁻¹ Nᵀ v: what sums over b are, given those over kernel values, v (r + q, k)."""
-        reduced = v[: self.rank] - self.E @ v[self.rank :]
-        return np.asarray(solve_triangular(self.L, reduced, lower=True, check_finite=False))
+        reduced = v[: self.rank] - self.whitening.E @ v[self.rank :]
+        return np.asarray(solve_triangular(self.whitening.L, reduced, lower=True, check_finite=False))
 
 
-def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -> Landmarks:
+def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -> Centers:
     """Orthonormalise the functions on the centres; those that add nothing to the others are dropped.
 
     T (M, l): the features at the centres.
     """
     M = centers.shape[0]
-    _memory.require(32.0 * M * M, f"the kernel matrix of {M} centres and its factor", "lower n_centers")
+    memory.require(
+        memory.centres_bytes(M), f"the kernel matrix of {M} centres and its factor", "lower n_centers"
+    )
     tolerance = dependence_tolerance(M, T.dtype)
     T = np.asarray(T, dtype=np.float64)
     K = kernel.matrix(centers, centers)
     if isinstance(kernel, kernels.Function):
         require_symmetric(K, f"the kernel matrix of {kernel!r}")
-    P, pivots, kept = _core.phi_prime(T, "qr", tolerance)
+    P, pivots, kept = bases.phi_prime(T, "qr", tolerance)
     others = np.setdiff1d(np.arange(M), pivots)
-    H = _core.assemble(K, T, "pivot", "qr", tolerance, get_num_threads())
+    H = bases.assemble(K, T, basis="pivot", pivots="qr", tolerance=tolerance)
     largest = float(max(K.max(initial=0.0), -K.min(initial=0.0)))
-    L, order = _core.pivoted_llt(H, _RANK_TOLERANCE[precision] * largest, get_num_threads())
+    L, order = bases.pivoted_llt(H, _RANK_TOLERANCE[precision] * largest)
     carrying = np.asarray(order, dtype=np.intp)
     _require_definite(kernel, H, L, carrying, largest)
     rank = L.shape[1]
@@ -225,15 +217,14 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     A = np.eye(T.shape[1])
     if kept:
         at_pivots = T[np.asarray(pivots, dtype=np.intp)]
-        told, rest = np.asarray(kept, dtype=np.intp), np.setdiff1d(np.arange(T.shape[1]), kept)
-        inverse = np.linalg.inv(at_pivots[:, told])
-        A[np.ix_(told, rest)] = -inverse @ at_pivots[:, rest]
-        A[np.ix_(told, told)] = inverse
-    return Landmarks(
+        apart, rest = np.asarray(kept, dtype=np.intp), np.setdiff1d(np.arange(T.shape[1]), kept)
+        inverse = np.linalg.inv(at_pivots[:, apart])
+        A[np.ix_(apart, rest)] = -inverse @ at_pivots[:, rest]
+        A[np.ix_(apart, apart)] = inverse
+    return Centers(
         kernel,
         centers[used],
-        np.ascontiguousarray(P[others[carrying[:rank]]]),
-        np.asfortranarray(L[:rank]),
+        Whitening(np.ascontiguousarray(P[others[carrying[:rank]]]), np.asfortranarray(L[:rank])),
         A,
         T[used],
         kept,

@@ -12,11 +12,12 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .. import _core
 from .._selection import regularization as _selection
 from .._selection.regularization import Loss, Selection
 from .._solvers import memory as _memory
-from .._solvers.kernel_problem import Problem
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.results import Gradient
+from .._solvers.runtime import single_threaded
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Function, Kernel
@@ -153,8 +154,8 @@ class Parameters:
         return np.concatenate(parts)
 
     def gradient(
-        self, problem: Problem, targets: FloatArray, gamma: float, criterion: str
-    ) -> tuple[dict[str, Any], FloatArray]:
+        self, problem: KernelProblem, targets: FloatArray, gamma: float, criterion: str
+    ) -> tuple[Gradient, FloatArray]:
         """Return what the core says at the parameters as they are, and the derivative by each of them."""
         formula, links = self.kernel.lower_for_tuning(self._n_columns)
         mine = [
@@ -167,7 +168,7 @@ class Parameters:
         for part, size in zip(mine, self._sizes, strict=True):
             total = np.zeros(size)
             for link in part:
-                slope = np.atleast_1d(np.asarray(answer[link.slot][link.index]))
+                slope = np.atleast_1d(np.asarray(getattr(answer, link.slot)[link.index]))
                 total += slope if len(slope) == size else slope.sum()  # one value for all columns
             parts.append(total)
         return answer, np.concatenate(parts)
@@ -176,7 +177,9 @@ class Parameters:
 class _Objective:
     """The criterion as a function of log parameters and log γ, scaled for a line search."""
 
-    def __init__(self, parameters: Parameters, problem: Problem, targets: FloatArray, criterion: str) -> None:
+    def __init__(
+        self, parameters: Parameters, problem: KernelProblem, targets: FloatArray, criterion: str
+    ) -> None:
         merged = _selection.merge(problem, targets)
         self.parameters, self.criterion = parameters, criterion
         self.problem, self.targets = merged.problem, merged.targets
@@ -207,15 +210,15 @@ class _Objective:
             )
         except NotPositiveDefiniteError:
             return np.inf, np.zeros_like(values)
-        self.unit = answer["unit"]
-        value = answer["value"] + (self._constant if self.criterion == "loo" else 0.0)
-        slopes = np.append(slopes, answer["shift"] * self.problem.total_weight)
+        self.unit = answer.unit
+        value = answer.value + (self._constant if self.criterion == "loo" else 0.0)
+        slopes = np.append(slopes, answer.shift * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
         return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))
 
 
 def optimize(
-    problem: Problem,
+    problem: KernelProblem,
     targets: FloatArray,
     criterion: str,
     specification: Any,
@@ -248,13 +251,13 @@ def optimize(
 class _Choice:
     """The choice of γ for any kernel on the same data."""
 
-    problem: Problem
+    problem: KernelProblem
     targets: FloatArray
     criterion: str
     loss: Loss
 
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
-        problem = Problem(kernel, self.problem.X, self.problem.T, self.problem.weights)
+        problem = self.problem.with_kernel(kernel)
         try:
             return _selection.select(
                 problem, self.targets, self.criterion, specification, np.inf, self.loss, per_output=False
@@ -302,7 +305,7 @@ def _by_gradient(
             bounds = np.concatenate([limits, gamma_limits])
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
         # SciPy's tiny solves between our calls would wake its threads each time.
-        with _core.SingleThreaded():
+        with single_threaded():
             found = minimize(
                 objective,
                 np.log(start),

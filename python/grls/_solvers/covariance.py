@@ -8,12 +8,12 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils import check_array
 
-from .. import _core
-from .._solvers import memory as _memory
-from .._solvers.runtime import get_num_threads
 from .._validation import FloatArray, require_symmetric
-from ..exceptions import NotPositiveDefiniteError
-from ..kernels import Linear
+from . import bases, kernel_values, memory
+from .results import NotPositiveDefiniteError
+
+
+LINEAR = kernel_values.linear_formula()
 
 
 class LowRankCovariance(NamedTuple):
@@ -120,8 +120,12 @@ class Root:
     def times_root(self, X: Any) -> Any:
         """Return XS as a dense matrix."""
         n, p = X.shape[0], len(self._transposed)
-        _memory.require(8.0 * n * p, f"{n} samples times a dense covariance", "use a diagonal covariance")
-        return np.asarray(X @ self._S) if sparse.issparse(X) else Linear().matrix(X, self._transposed)
+        memory.require(8.0 * n * p, f"{n} samples times a dense covariance", "use a diagonal covariance")
+        return (
+            np.asarray(X @ self._S)
+            if sparse.issparse(X)
+            else kernel_values.matrix(LINEAR, X, self._transposed)
+        )
 
     def root_times(self, V: FloatArray) -> FloatArray:
         """Return SV."""
@@ -165,7 +169,7 @@ def _full(value: Any, d: int) -> Root:
         worst = int(np.diagonal(matrix).argmin())
         raise NotPositiveDefiniteError(f"{problem}column {worst} has variance {matrix[worst, worst]:g}")
     try:
-        L = np.ascontiguousarray(_core.llt(matrix, get_num_threads()))
+        L = np.ascontiguousarray(bases.llt(matrix))
     except NotPositiveDefiniteError as error:
         raise NotPositiveDefiniteError(problem + _SINGULAR) from error
     # What is left of each variance when the columns before it are known.
@@ -214,13 +218,13 @@ def restricted_to_span(covariance: Covariance, X: Any) -> Covariance:
     V(VᵀΣ⁻¹V)⁻¹Vᵀ. Where the rows span everything this is Σ itself.
     """
     n, d = X.shape
-    _memory.require(
+    memory.require(
         8.0 * d * min(n, d) + 24.0 * min(n, d) ** 2,
         f'formulation="published" for {n} samples and {d} columns',
         'use formulation="exact"',
     )
     rows = X if n <= d else X.T.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X.T)
-    squared, E = linalg.eigh(Linear().matrix(rows, rows))
+    squared, E = linalg.eigh(kernel_values.matrix(LINEAR, rows, rows))
     seen = squared > max(n, d) * np.finfo(float).eps * squared[-1]
     if seen.sum() == d:
         return covariance

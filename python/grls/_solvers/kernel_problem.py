@@ -1,4 +1,4 @@
-"""One problem on its way into the compiled core."""
+"""Least squares and support vectors on a kernel matrix: one problem on its way into the compiled core."""
 
 from __future__ import annotations
 
@@ -7,116 +7,113 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, kernels
-from .._solvers.runtime import get_num_threads
-from .._validation import FloatArray, for_core, require_symmetric
-from ..core import dependence_tolerance
-
-
-def gram_source(kernel: kernels.Kernel, X: Any) -> tuple[_core.Formula | None, Any]:
-    """Return what the core makes the kernel matrix of: a formula and the points, or None and the matrix."""
-    if not isinstance(kernel, kernels.Function):
-        return kernel.lower(X.shape[1]), for_core(X)
-    matrix = kernel.matrix(X, X)
-    require_symmetric(matrix, f"the kernel matrix of {kernel!r}")
-    return None, matrix
+from .. import _core
+from .._validation import FloatArray
+from . import kernel_values, memory
+from .kernel_values import Formula, Gram, GramSource
+from .rank import dependence_tolerance
+from .results import Gradient, Path, Solution, SvmSolution
+from .runtime import get_num_threads
 
 
 @dataclass
-class Problem:
+class KernelProblem:
     """Kernel, samples, features and weights; γ and the targets come with each call."""
 
-    kernel: kernels.Kernel  # resolved
+    kernel: Any  # a GramSource, resolved
     X: Any  # (m, d), checked
     T: FloatArray  # (m, l)
     weights: FloatArray | None  # (m,), positive
-    tolerance: float = field(init=False)
-    _formula: _core.Formula | None = field(init=False)
-    _data: Any = field(init=False)
+    tolerance: float = field(init=False)  # of dependent features
+    gram: Gram = field(init=False)
 
     def __post_init__(self) -> None:
         self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
-        self._formula, self._data = gram_source(self.kernel, self.X)
+        self.gram = self.kernel.gram(self.X)
 
     @property
     def total_weight(self) -> float:
         """Σw: with it γ becomes what is added to the diagonal."""
         return float(len(self.T) if self.weights is None else self.weights.sum())
 
-    def take(self, rows: Any, weights: FloatArray) -> Problem:
+    @property
+    def weights_or_ones(self) -> FloatArray:
+        """The weights, one for each sample where none were given."""
+        return np.ones(len(self.T)) if self.weights is None else self.weights
+
+    def take(self, rows: Any, weights: FloatArray) -> KernelProblem:
         """Return the problem of some of the samples, with other weights."""
-        X = self.X[rows]
-        if isinstance(self.kernel, kernels.Precomputed):
-            X = np.ascontiguousarray(X[:, rows])
-        return Problem(self.kernel, X, self.T[rows], weights)
+        return KernelProblem(self.kernel, self.kernel.take(self.X, rows), self.T[rows], weights)
+
+    def with_kernel(self, kernel: GramSource) -> KernelProblem:
+        """Return the problem of the same samples with another kernel."""
+        return KernelProblem(kernel, self.X, self.T, self.weights)
+
+    def kernel_times(self, c: FloatArray) -> FloatArray:
+        """Return Φc, (m, k)."""
+        if self.gram.formula is None:
+            return np.asarray(self.gram.data @ c)
+        return kernel_values.times(self.gram.formula, self.X, self.X, c)
+
+    def _arguments(self, formula: Formula | None = None) -> dict[str, Any]:
+        return {
+            "formula": self.gram.formula if formula is None else formula,
+            "data": self.gram.data,
+            "T": self.T,
+            "weights": self.weights,
+            "tolerance": self.tolerance,
+            "threads": get_num_threads(),
+        }
 
     def solve(
         self,
         targets: FloatArray,
         regularization: float,
-        formulation: str,
-        precision: str,
-        feature_variance: float,
-    ) -> dict[str, Any]:
+        *,
+        formulation: str = "exact",
+        pivots: str = "qr",
+        precision: str = "double",
+        feature_variance: float = np.inf,
+    ) -> Solution:
         """Return the solution for all columns of `targets`."""
-        return _core.solve(
-            self._formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            regularization * self.total_weight,
-            formulation,
-            "qr",
-            self.tolerance,
-            precision,
-            feature_variance,
-            get_num_threads(),
+        return Solution(
+            **_core.solve(
+                **self._arguments(),
+                Y=targets,
+                shift=regularization * self.total_weight,
+                formulation=formulation,
+                pivots=pivots,
+                precision=precision,
+                feature_variance=feature_variance,
+            )
         )
 
-    def path(
-        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> dict[str, Any]:
+    def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
-        return _core.path(
-            self._formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            shifts,
-            relative,
-            leave_one_out,
-            self.tolerance,
-            get_num_threads(),
-        )
-
-    def gradient(
-        self,
-        formula: _core.Formula,
-        targets: FloatArray,
-        regularization: float,
-        criterion: str,
-        groups: list[int],
-    ) -> dict[str, Any]:
-        """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
-        return _core.gradient(
-            formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            regularization * self.total_weight,
-            criterion,
-            groups,
-            self.tolerance,
-            get_num_threads(),
+        return Path(
+            **_core.path(
+                **self._arguments(), Y=targets, shifts=shifts, relative=relative, leave_one_out=leave_one_out
+            )
         )
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""
-        return (12.0 if leave_one_out else 4.0) * len(self.T) ** 2
+        return memory.path_bytes(len(self.T), leave_one_out=leave_one_out)
+
+    def gradient(
+        self, formula: Formula, targets: FloatArray, regularization: float, criterion: str, groups: list[int]
+    ) -> Gradient:
+        """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
+        return Gradient(
+            **_core.gradient(
+                **self._arguments(formula),
+                Y=targets,
+                shift=regularization * self.total_weight,
+                criterion=criterion,
+                groups=groups,
+            )
+        )
 
     def variance(
         self,
@@ -129,17 +126,12 @@ class Problem:
     ) -> FloatArray:
         """Return what data and features add to the prior variance at new points (see the core)."""
         return _core.variance(
-            self._formula,
-            self._data,
-            self.T,
-            self.weights,
-            regularization * self.total_weight,
-            K,
-            T_new,
-            covariance,
-            self.tolerance,
-            feature_variance,
-            get_num_threads(),
+            **self._arguments(),
+            shift=regularization * self.total_weight,
+            K=K,
+            T_new=T_new,
+            covariance=covariance,
+            feature_variance=feature_variance,
         )
 
     def svm(
@@ -154,23 +146,22 @@ class Problem:
         max_iter: int,
         cache_bytes: float,
         start: FloatArray | None,
-    ) -> dict[str, Any]:
+    ) -> SvmSolution:
         """Return the coefficients of all pairs of classes; the bounds are C times the weights."""
-        weights = np.ones(len(self.T)) if self.weights is None else self.weights
-        return _core.svm_fit(
-            self._formula,
-            self._data,
-            self.T,
-            labels,
-            n_classes,
-            C,
-            weights,
-            feature_variance,
-            self.tolerance,
-            solver,
-            tol,
-            max_iter,
-            cache_bytes,
-            start,
-            get_num_threads(),
+        arguments = self._arguments()
+        arguments["dependence"] = arguments.pop("tolerance")
+        arguments["weights"] = self.weights_or_ones
+        return SvmSolution(
+            **_core.svm_fit(
+                **arguments,
+                labels=labels,
+                n_classes=n_classes,
+                C=C,
+                feature_variance=feature_variance,
+                solver=solver,
+                tolerance=tol,
+                max_iterations=max_iter,
+                cache_bytes=cache_bytes,
+                start=start,
+            )
         )

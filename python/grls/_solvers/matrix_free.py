@@ -18,18 +18,19 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, cho_factor, cho_solve, qr, solve_triangular
 
-from .. import _core, kernels
-from .._nystrom import centers as _landmarks
-from .._solvers import memory as _memory
+from .. import _core
+from .._nystrom import centers as centers_
 from .._solvers.conjugate_gradients import (
     Operator,
     conjugate_gradients,
     refined_gradients,
     warn_unless_converged,
 )
-from .._solvers.kernel_problem import Problem
 from .._solvers.runtime import get_num_threads
 from .._validation import FloatArray
+from . import memory as _memory
+from .kernel_problem import KernelProblem as Problem
+from .results import Solution
 
 _MOST_CENTERS = 2000
 _MOST_VALUES = 1 << 27  # of the preconditioner: 1 GiB
@@ -54,13 +55,13 @@ def _independent(T: FloatArray, tolerance: float) -> tuple[list[int], FloatArray
 
 def _preconditioner(problem: Problem, Q: FloatArray, roots: Any, shift: float) -> Operator:
     m = len(problem.T)
-    pool = _landmarks.Pool(centers_for(m), 0)
+    pool = centers_.Pool(centers_for(m), 0)
     pool.add(problem.X, np.arange(m))
-    landmarks = _landmarks.build(problem.kernel, pool.X, problem.T[pool.y], "double")
-    if landmarks.rank == 0:  # the features express all that the kernel does
+    centers = centers_.build(problem.kernel, pool.X, problem.T[pool.y], "double")
+    if centers.rank == 0:  # the features express all that the kernel does
         return lambda R: np.asarray(R / shift)
     # Row-major (m, r) is column-major (r, m): products go to SciPy's BLAS, whose threads the core shares.
-    Bt = (landmarks.rows(problem.X) * roots).T
+    Bt = (centers.rows(problem.X) * roots).T
     Bt = np.asfortranarray(Bt - (Bt @ Q) @ Q.T) if Q.shape[1] else Bt
     inner = blas.dsyrk(1.0, Bt, lower=1)
     inner[np.diag_indices(len(inner))] += shift
@@ -82,9 +83,9 @@ def solve(
     tol: float,
     max_iter: int,
     report: Any,
-) -> dict[str, Any]:
+) -> Solution:
     """Return the solution for all columns of `targets`, as `Problem.solve` does."""
-    if isinstance(problem.kernel, kernels.Function):
+    if problem.gram.formula is None:
         raise ValueError(
             'solver="cg" evaluates the kernel again in every step: it needs a kernel of grls.kernels, not a '
             'function or a matrix; use solver="cholesky"'
@@ -100,13 +101,15 @@ def solve(
     roots = np.ones((1, 1)) if problem.weights is None else np.sqrt(problem.weights)[:, None]
     y, T = roots * targets, roots * problem.T
     kept, Q, R = _independent(T, problem.tolerance)
-    formula, data = problem.kernel.lower(problem.X.shape[1]), problem._data
+    formula, data = problem.gram.formula, problem.gram.data
 
     def project(V: FloatArray) -> FloatArray:
         return np.asfortranarray(V - Q @ (Q.T @ V))
 
     def kernel_times(V: FloatArray, digits: str = "double") -> FloatArray:
-        product = _core.symmetric_kernel_times(formula, data, roots * V, digits, get_num_threads())
+        product = _core.symmetric_kernel_times(
+            formula=formula, data=data, c=roots * V, precision=digits, threads=get_num_threads()
+        )
         return np.asarray(roots * product)
 
     def multiply(V: FloatArray, digits: str = "double") -> FloatArray:
@@ -129,13 +132,13 @@ def solve(
         half = solve_triangular(R, spread)
         covariance[np.ix_(kept, kept)] = solve_triangular(R, half.T)
     end = time.perf_counter()
-    return {
-        "c": roots * z,
-        "beta": beta,
-        "kept": kept,
-        "quadratic": np.einsum("ij,ij->j", y, z),
-        "feature_covariance": covariance,
-        "precision": "double" if precision == "auto" else precision,
-        "iterations": solved.steps,
-        "seconds": {"precondition": prepared - start, "solve": end - prepared},
-    }
+    return Solution(
+        c=roots * z,
+        beta=beta,
+        kept=kept,
+        quadratic=np.einsum("ij,ij->j", y, z),
+        feature_covariance=covariance,
+        precision="double" if precision == "auto" else precision,
+        iterations=solved.steps,
+        seconds={"precondition": prepared - start, "solve": end - prepared},
+    )

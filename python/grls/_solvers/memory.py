@@ -1,9 +1,12 @@
-"""Refuses work that cannot fit into memory before it starts."""
+"""What work takes of memory, and the refusal of what cannot fit before it starts."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from .. import _core
+from .runtime import get_num_threads
 
 
 def _read_number(path: str) -> int | None:
@@ -59,3 +62,49 @@ def require(size: float, what: str, way_out: str) -> None:
     if not fits(size):
         free = available() or 0
         raise MemoryError(f"{what} needs {_gib(size)}, but only {_gib(free)} of memory are free; {way_out}")
+
+
+# Bytes of each kind of work. The formulas are the core's, beside the code that takes the memory.
+
+
+def solve_bytes(order: int, precision: str) -> float:
+    """Return what a factorisation takes, its border included; "auto" may be "mixed"."""
+    return float(_core.solve_bytes(order=order, precision=precision))
+
+
+def path_bytes(n_samples: int, *, leave_one_out: bool) -> float:
+    """Return what a path takes."""
+    return (12.0 if leave_one_out else 4.0) * n_samples**2
+
+
+def gradient_bytes(n_samples: int, criterion: str, n_columns: int) -> float:
+    """Return what a gradient takes, by widths of so many columns too."""
+    return (12.0 if criterion == "loo" else 8.0) * n_samples**2 + 32.0 * n_samples * n_columns
+
+
+def ridge_columns_bytes(n_samples: int, n_columns: int, n_outputs: int) -> float:
+    """Return what a factorisation of the order of the columns takes."""
+    return 8.0 * n_samples * n_columns + solve_bytes(n_columns + n_outputs, "double")
+
+
+def ridge_path_bytes(n_samples: int, n_columns: int, n_outputs: int, n_shifts: int) -> float:
+    """Return what a path of the order of the columns takes."""
+    return 16.0 * n_samples * n_columns + 8.0 * n_columns**2 + 8.0 * (n_outputs + 1.0) * n_shifts * n_samples
+
+
+def centres_bytes(n_centers: int) -> float:
+    """Return what the kernel matrix of centres and its factors take."""
+    return 32.0 * n_centers**2
+
+
+def svm_bytes(largest_pair: int, n_pairs: int, solver: str, cache_bytes: float) -> float:
+    """Return what the pairs of classes that are solved at the same time take."""
+    at_once = min(get_num_threads(), n_pairs)
+    if solver == "ipm":
+        return float(_core.interior_point_bytes(m=largest_pair)) * at_once
+    return min(cache_bytes, 4.0 * largest_pair**2) * at_once
+
+
+def osqp_bytes(n_samples: int) -> float:
+    """Return what OSQP takes: it keeps the matrix sparse, with its indices, and its factor."""
+    return 48.0 * n_samples**2

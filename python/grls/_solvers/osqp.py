@@ -15,10 +15,9 @@ import osqp
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _core
-from .._solvers.runtime import get_num_threads
 from .._validation import FloatArray
 from ..exceptions import SolverError
+from . import bases
 
 _WAY_OUT = 'use solver="ipm" or "native", or scale the kernel, the features or C'
 _INACCURATE = ("solved inaccurate", "maximum iterations reached", "run time limit reached")
@@ -132,9 +131,9 @@ def solve(
         c, beta, program = dual(Phi, T.T, y, C, tol, max_iter)
         return _certified(Phi, T, y, C, c, beta, beta, program)
     # Eqs. (23)-(24): pivots first, whose block of the quadratic form is zero.
-    P, pivots, _ = _core.phi_prime(T, "qr", 0.0)
+    P, pivots, _ = bases.phi_prime(T, "qr", 0.0)
     rest = np.setdiff1d(np.arange(len(y)), pivots)
-    H = _core.assemble(Phi, T, "pivot", "qr", 0.0, get_num_threads())
+    H = bases.assemble(Phi, T, basis="pivot", pivots="qr", tolerance=0.0)
     order = np.concatenate([np.asarray(pivots, dtype=np.intp), rest])
     c = np.empty(len(y))
     c[order], lambda_tilde, program = dual(

@@ -9,12 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from .._solvers import memory as _memory
-from .._solvers.kernel_problem import Problem
-from .._solvers.runtime import get_num_threads
-from .._validation import FloatArray, for_core
-from ..core import dependence_tolerance
-from ..kernels import Linear
+from .._validation import FloatArray
+from . import memory
+from .arrays import for_core
+from .kernel_problem import KernelProblem
+from .kernel_values import LinearGram
+from .rank import dependence_tolerance
+from .results import Path, RidgeSolution
+from .runtime import get_num_threads
 
 SOLVERS = ("auto", "cholesky", "cg")
 
@@ -50,8 +52,17 @@ class RidgeProblem:
         """Return the problem of some of the samples, with other weights."""
         return RidgeProblem(self.X[rows], self.T[rows], weights)
 
-    def _as_kernel_problem(self) -> Problem:
-        return Problem(Linear(), self.X, self.T, self.weights)
+    def _as_kernel_problem(self) -> KernelProblem:
+        return KernelProblem(LinearGram(), self.X, self.T, self.weights)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "rows": for_core(self.X),
+            "T": self.T,
+            "weights": self.weights,
+            "dependence": self.tolerance,
+            "threads": get_num_threads(),
+        }
 
     def solver(self, wanted: str, n_outputs: int) -> str:
         """Return "cholesky" or "cg": what was asked for, else what costs less."""
@@ -63,72 +74,55 @@ class RidgeProblem:
         direct = order**3 / 3 + float(entries) * order
         slowness = 4.0 if sparse.issparse(self.X) else 1.0  # of a sparse product, against a dense one
         iterative = 4.0 * entries * n_outputs * _USUAL_ITERATIONS * slowness
-        if order > _SMALL and (iterative < direct or not _memory.fits(self._direct_bytes(n_outputs))):
+        if order > _SMALL and (iterative < direct or not memory.fits(self._direct_bytes(n_outputs))):
             return "cg"
         return "cholesky"
 
     def _direct_bytes(self, n_outputs: int) -> float:
         n, p = self.X.shape
         if self._by_samples:
-            return float(_core.solve_bytes(n + n_outputs, "mixed"))
-        return float(8.0 * n * p + _core.solve_bytes(p + n_outputs, "double"))
+            return memory.solve_bytes(n + n_outputs, "mixed")
+        return memory.ridge_columns_bytes(n, p, n_outputs)
 
     def solve(
-        self, targets: FloatArray, regularization: float, solver: str, tol: float, max_iter: int
-    ) -> dict[str, Any]:
+        self, targets: FloatArray, regularization: float, solver: str, *, tol: float, max_iter: int
+    ) -> RidgeSolution:
         """Return V, beta, kept, and of conjugate gradients iterations and residuals."""
+        shift = regularization * self.total_weight
         if solver == "cg":
-            return _core.ridge_cg(
-                for_core(self.X if sparse.issparse(self.X) else self.X.astype(np.float64, copy=False)),
-                self.T,
-                targets,
-                self.weights,
-                self.tolerance,
-                regularization * self.total_weight,
-                tol,
-                max_iter,
-                get_num_threads(),
+            arguments = self._arguments()
+            if not sparse.issparse(self.X):
+                arguments["rows"] = for_core(self.X.astype(np.float64, copy=False))
+            return RidgeSolution(
+                **_core.ridge_cg(**arguments, Y=targets, shift=shift, tolerance=tol, max_iterations=max_iter)
             )
         n, p = self.X.shape
-        _memory.require(
+        memory.require(
             self._direct_bytes(targets.shape[1]),
             f"a Cholesky factorisation for {n} samples and {p} columns",
             'use solver="cg"',
         )
-        if self._by_samples:
-            solution = self._as_kernel_problem().solve(targets, regularization, "exact", "auto", np.inf)
-            return {**solution, "V": np.asarray(self.X.T @ solution["c"], dtype=np.float64), "iterations": 0}
-        return _core.ridge_columns(
-            for_core(self.X),
-            self.T,
-            targets,
-            self.weights,
-            self.tolerance,
-            regularization * self.total_weight,
-            get_num_threads(),
+        if not self._by_samples:
+            return RidgeSolution(**_core.ridge_columns(**self._arguments(), Y=targets, shift=shift))
+        solution = self._as_kernel_problem().solve(targets, regularization, precision="auto")
+        return RidgeSolution(
+            V=np.asarray(self.X.T @ solution.c, dtype=np.float64),
+            beta=solution.beta,
+            kept=solution.kept,
+            iterations=0,
+            residuals=np.zeros(targets.shape[1]),
         )
 
-    def path(
-        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> dict[str, Any]:
+    def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         if self._by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)
-        return _core.ridge_path(
-            for_core(self.X),
-            self.T,
-            targets,
-            self.weights,
-            self.tolerance,
-            shifts,
-            relative,
-            get_num_threads(),
-        )
+        return Path(**_core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative))
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""
         n, p = self.X.shape
         if self._by_samples:
-            return float((12.0 if leave_one_out else 4.0) * n * n)
-        return float(16.0 * n * p + 8.0 * p * p + 8.0 * (n_outputs + 1.0) * n_shifts * n)
+            return memory.path_bytes(n, leave_one_out=leave_one_out)
+        return memory.ridge_path_bytes(n, p, n_outputs, n_shifts)

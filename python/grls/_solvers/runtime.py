@@ -1,8 +1,9 @@
-"""How many threads the core may use."""
+"""Threads and linear algebra of the core."""
 
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 
 from .. import _core
 
@@ -49,3 +50,16 @@ def get_num_threads() -> int:
     if environment:
         return _positive(environment, "GRLS_NUM_THREADS")
     return _core.blas_threads()
+
+
+def linear_algebra() -> str:
+    """Return whose BLAS the core uses: that of a library, or its own fallback."""
+    return _core.backend()
+
+
+def single_threaded() -> AbstractContextManager[None]:
+    """Return a block in which SciPy's BLAS stays single-threaded between our calls.
+
+    Its tiny solves would wake its threads each time; ours are not concerned.
+    """
+    return _core.SingleThreaded()

@@ -14,7 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import FloatArray, all_or_nothing, choice, integer, require_well_formed, with_unlabelled
+from .._solvers.arrays import require_well_formed
+from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
 
 IndexArray = NDArray[np.intp]
 

@@ -8,21 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
-from .. import _core
-from .._solvers.runtime import get_num_threads
-from .._validation import FloatArray, for_core, shown
+from .._solvers import kernel_values
+from .._solvers.arrays import for_core
+from .._solvers.kernel_values import Formula, Gram
+from .._validation import FloatArray, shown
 from .lowering import Columns, Link, Lowering
-
-
-def alike(X: Any, Z: Any) -> tuple[Any, Any]:
-    """Return two data matrices for the core, both dense or both sparse as the second one is."""
-    if sparse.issparse(X) != sparse.issparse(Z):
-        X = X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
-    return for_core(X), for_core(Z)
 
 
 class Kernel(BaseEstimator):
@@ -34,6 +27,9 @@ class Kernel(BaseEstimator):
 
     #: 0: positive definite; q: conditionally so, given the polynomials of degree below q; None: no guarantee.
     order: int | None = 0
+
+    #: Whether the kernel matrix stands in place of the points.
+    pairwise = False
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> FloatArray:
         """Return the kernel matrix.
@@ -63,23 +59,31 @@ class Kernel(BaseEstimator):
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel matrix of a resolved kernel and checked data."""
-        return _core.kernel_matrix(self.lower(X.shape[1]), *alike(X, Z), get_num_threads())
+        return kernel_values.matrix(self.lower(X.shape[1]), X, Z)
 
     def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
         """Return ``matrix(X, Z) @ c`` without storing the matrix."""
-        return _core.kernel_times(self.lower(X.shape[1]), *alike(X, Z), c, get_num_threads())
+        return kernel_values.times(self.lower(X.shape[1]), X, Z, c)
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""
-        return _core.kernel_diagonal(self.lower(X.shape[1]), for_core(X), get_num_threads())
+        return kernel_values.diagonal(self.lower(X.shape[1]), X)
 
-    def lower(self, n_columns: int) -> _core.Formula:
+    def gram(self, X: Any) -> Gram:
+        """Return where the kernel matrix of a resolved kernel and checked points comes from."""
+        return Gram(self.lower(X.shape[1]), for_core(X))
+
+    def take(self, X: Any, rows: Any) -> Any:
+        """Return some of the points; of a matrix in their place, its rows and columns."""
+        return X[rows]
+
+    def lower(self, n_columns: int) -> Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
         lowering = Lowering(n_columns)
         self._lower(lowering, None)
         return lowering.formula()
 
-    def lower_for_tuning(self, n_columns: int) -> tuple[_core.Formula, list[Link]]:
+    def lower_for_tuning(self, n_columns: int) -> tuple[Formula, list[Link]]:
         """Return the formula of a resolved kernel, and where its parameters stand in it."""
         lowering = Lowering(n_columns, tuning=True)
         self._lower(lowering, None)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from .._validation import FloatArray
+from .._solvers.kernel_values import Gram
+from .._validation import FloatArray, require_symmetric
 from .base import Kernel
 
 
@@ -39,6 +40,12 @@ class Function(Kernel):
             )
         return values
 
+    def gram(self, X: Any) -> Gram:
+        """Return the matrix, which must be symmetric: the core reads one triangle."""
+        matrix = self.matrix(X, X)
+        require_symmetric(matrix, f"the kernel matrix of {self!r}")
+        return Gram(None, matrix)
+
     def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
         """Return ``matrix(X, Z) @ c``."""
         return np.asarray(self.matrix(X, Z) @ c)
@@ -55,6 +62,8 @@ class Precomputed(Function):
     ``fit`` takes the square matrix of the training samples, ``predict`` that of new samples against them.
     """
 
+    pairwise = True
+
     def __init__(self) -> None:
         pass
 
@@ -64,6 +73,10 @@ class Precomputed(Function):
     def matrix(self, X: Any, Z: Any = None) -> FloatArray:
         """Return the matrix that was given."""
         return np.ascontiguousarray(X, dtype=np.float64)
+
+    def take(self, X: Any, rows: Any) -> Any:
+        """Return the matrix of some of the samples."""
+        return np.ascontiguousarray(X[rows][:, rows])
 
     def diagonal(self, X: Any) -> FloatArray:
         """Refuse: k(x, x) of a new point is not in the matrix that is given for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+from .._solvers.kernel_values import Formula
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -97,9 +97,9 @@ class Lowering:
         """Return all that the formula is made of, to compare it with another."""
         return tuple(self._groups), tuple(self._steps), tuple(map(tuple, self._series))
 
-    def formula(self) -> _core.Formula:
+    def formula(self) -> Formula:
         """Return the formula for the core."""
         groups = [
             (list(columns), list(widths), list(periods)) for columns, widths, periods, *_ in self._groups
         ]
-        return _core.Formula(groups, self._steps, self._series)
+        return Formula(groups, self._steps, self._series)

@@ -1,0 +1,118 @@
+"""The data of a fit, from the rows as they were given to the features and the kernel on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from .. import features
+from .._validation import FloatArray, require_two_samples
+from ..kernels import Kernel
+
+
+@dataclass
+class Samples:
+    """Checked rows, all of positive weight."""
+
+    X: Any  # (m, d), or (m, m) for a precomputed kernel
+    frame: Any  # X as given where it has column names, which the features may want; else None
+    y: Any  # (m,) or (m, k): values or labels
+    targets: FloatArray  # (m, k): what is fitted
+    weights: FloatArray | None  # (m,)
+    rows: Any = None  # their positions where samples of weight zero were left out, else None
+
+    @property
+    def given(self) -> Any:
+        """What the features' transformer sees: a data frame where there is one, else the checked rows."""
+        return self.X if self.frame is None else self.frame
+
+
+def frame_of(X: Any) -> Any:
+    """Return X where it has column names, else None."""
+    return X if hasattr(X, "columns") else None
+
+
+def counted(samples: Samples, kernel: Kernel | None = None) -> Samples:
+    """Return the samples without those of weight zero, which are no samples; `kernel` reads them."""
+    weights = samples.weights
+    if weights is None or np.all(weights > 0):
+        return samples
+    rows = np.flatnonzero(weights > 0)
+    X = _safe_indexing(samples.X, rows) if kernel is None else kernel.take(samples.X, rows)
+    frame = None if samples.frame is None else _safe_indexing(samples.frame, rows)
+    y = _safe_indexing(samples.y, rows)
+    return Samples(X, frame, y, samples.targets[rows], weights[rows], rows)
+
+
+@dataclass(frozen=True)
+class FreeFeatures:
+    """The fitted transformer of the features, and what they are called."""
+
+    transformer: Any  # None: there are no features
+    names: list[str]
+
+    @classmethod
+    def fit(cls, specification: Any, given: Any, y: Any, n_rows: int) -> tuple[FreeFeatures, FloatArray]:
+        """Fit the features to all the samples, and return them with their values T (n_rows, l) there.
+
+        That is not always fit, then transform: features made from y come out of fold on the training rows.
+        """
+        transformer = features.as_transformer(specification)
+        if transformer is None:
+            return cls(None, []), np.empty((n_rows, 0))
+        if hasattr(transformer, "fit_transform"):
+            values = transformer.fit_transform(given, y)
+        else:
+            values = transformer.fit(given, y).transform(given)
+        T = features.evaluate(values, n_rows)
+        if T.shape[1] > n_rows:
+            raise ValueError(
+                f"there are more features ({T.shape[1]}) than samples (n_samples={n_rows}); the features "
+                "alone would interpolate the data: give fewer, or let the kernel learn some of them"
+            )
+        return cls(transformer, features.names(transformer, T.shape[1])), T
+
+    @classmethod
+    def fit_to_sample(cls, specification: Any, given: Any, y: Any) -> FreeFeatures:
+        """Fit the features to a sample of the rows."""
+        transformer = features.as_transformer(specification)
+        if transformer is None:
+            return cls(None, [])
+        transformer.fit(given, y)
+        n_features = features.evaluate(transformer.transform(given[:1]), 1).shape[1]
+        return cls(transformer, features.names(transformer, n_features))
+
+    def at(self, given: Any) -> FloatArray:
+        """Return T (n, l) at any rows."""
+        n_rows = given.shape[0]
+        if self.transformer is None:
+            return np.empty((n_rows, 0))
+        T = features.evaluate(self.transformer.transform(given), n_rows)
+        if T.shape[1] != len(self.names):
+            raise ValueError(f"the features gave {T.shape[1]} columns, but {len(self.names)} when fitted")
+        return np.asarray(T)
+
+
+@dataclass
+class Training:
+    """The samples of a fit with the features there, and the kernel with its parameters fixed."""
+
+    samples: Samples
+    features: FreeFeatures
+    T: FloatArray  # (m, l)
+    kernel: Kernel | None  # None: the model has none
+
+    @property
+    def n_samples(self) -> int:
+        """How many rows are fitted."""
+        return len(self.T)
+
+
+def fit_features(specification: Any, samples: Samples) -> tuple[FreeFeatures, FloatArray]:
+    """Fit the features to the samples; see `FreeFeatures.fit`."""
+    n_samples = samples.X.shape[0]
+    require_two_samples(n_samples)
+    return FreeFeatures.fit(specification, samples.given, samples.y, n_samples)

@@ -1,0 +1,195 @@
+"""From sums to coefficients: the features eliminated, γ chosen, the equations solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from .._selection.regularization import largest_of_the_best, shifts_to_try
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.kernel_values import StoredGram
+from .._solvers.rank import dependence_tolerance
+from .._validation import FloatArray
+from ..exceptions import NotPositiveDefiniteError
+from .centers import Centers
+from .sums import Part
+
+CRITERIA = ("gcv", "holdout")
+
+
+def _independent(S: FloatArray, sizes: FloatArray, tolerance: float) -> list[int]:
+    """Return the features (of sums S = TᵀT) that are not made of the others, the clearest first.
+
+    A feature counts as made of the others when less than the share `tolerance` of `sizes` (its own length
+    before the pivots' part was taken off) is left, or less than rounding left of S.
+    """
+    left = S.copy()
+    kept: list[int] = []
+    at_first = np.diagonal(S).copy()
+    least = np.maximum((tolerance * sizes) ** 2, 1e-13 * at_first)
+    while True:
+        diagonal = np.diagonal(left)
+        share = np.where(diagonal > least, diagonal / np.where(sizes > 0, sizes, 1.0) ** 2, -1.0)
+        share[kept] = -1.0
+        if len(kept) == len(S) or share.max(initial=-1.0) <= 0:
+            return kept
+        best = int(share.argmax())
+        kept.append(best)
+        left = left - np.outer(left[:, best], left[best]) / left[best, best]
+
+
+@dataclass
+class Eliminated:
+    """What the features take off the kernel's part: their sums S_tt, eliminated."""
+
+    kept: list[int]  # those that have a coefficient
+    across: FloatArray  # (l', r): sums of the kept features with b
+    solved: FloatArray  # (l', r + k): S_tt⁻¹ times their sums with [b y]
+    A: FloatArray
+
+    def coefficients(self, u: FloatArray) -> FloatArray:
+        """Return the coefficients of the features T A that were summed, (l, k)."""
+        r = len(u)
+        out = np.zeros((len(self.A), u.shape[1]))
+        out[self.kept] = self.solved[:, r:] - self.solved[:, :r] @ u
+        return out
+
+
+def eliminate(
+    S_tt: FloatArray, S_tb: FloatArray, S_ty: FloatArray, centers: Centers, n_rows: int
+) -> Eliminated:
+    """Find the independent features and solve for them."""
+    if len(S_tt) == 0:
+        return Eliminated(
+            [], np.empty((0, centers.rank)), np.empty((0, centers.rank + S_ty.shape[1])), centers.A
+        )
+    inverse = np.linalg.inv(centers.A)  # T = (TA) A⁻¹
+    sizes = np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", inverse, S_tt, inverse, optimize=True), 0))
+    sizes[centers.kept] = np.sqrt(np.diagonal(S_tt))[centers.kept]
+    kept = _independent(S_tt, sizes, dependence_tolerance(n_rows))
+    across = np.hstack([S_tb, S_ty])[kept]
+    solved = cho_solve(cho_factor(S_tt[np.ix_(kept, kept)], lower=True), across) if kept else across
+    return Eliminated(kept, across[:, : centers.rank], solved, centers.A)
+
+
+@dataclass
+class Equations:
+    """(G + γΣw I) u = h, with the features eliminated: G = BᵀΠB, h = BᵀΠY, Π the projection off them."""
+
+    G: FloatArray  # (r, r)
+    h: FloatArray  # (r, k)
+    squares: FloatArray  # (k,): yᵀΠy
+    weight: float
+    count: float
+    features: Eliminated
+
+    @property
+    def problem(self) -> KernelProblem:
+        """G as a kernel matrix; its samples are the functions."""
+        return KernelProblem(StoredGram(), self.G, np.empty((len(self.h), 0)), None)
+
+    @property
+    def n_free(self) -> float:
+        """Rows less features."""
+        return self.count - len(self.features.kept)
+
+    def solve(self, gamma: float) -> FloatArray:
+        """Return u for one γ."""
+        if len(self.h) == 0:
+            return self.h
+        return np.asarray(self.problem.solve(self.h, gamma * self.weight / len(self.h)).c)
+
+
+def equations(part: Part, centers: Centers, k: int) -> Equations:
+    """Eliminate the features."""
+    S, r = part.matrix, centers.rank
+    b, t, y = slice(0, r), slice(r, len(S) - k), slice(len(S) - k, None)
+    features = eliminate(S[t, t], S[t, b], S[t, y], centers, part.rows)
+    G = S[b, b] - features.across.T @ features.solved[:, :r]
+    h = S[b, y] - features.across.T @ features.solved[:, r:]
+    explained = np.einsum("ij,ij->j", S[t, y][features.kept], features.solved[:, r:])
+    squares = np.maximum(np.diagonal(S[y, y]) - explained, 0)
+    return Equations(np.ascontiguousarray(G), h, squares, part.weight, part.count, features)
+
+
+@dataclass
+class Choice:
+    """The curve of a criterion, and the γ that is chosen."""
+
+    path: FloatArray  # (g,)
+    criterion: FloatArray  # (g,)
+    regularization: float
+
+
+# Squared errors are differences of sums, and known to this share of what is subtracted.
+_ROUNDING = 1e-13
+
+
+def _choose(gammas: FloatArray, values: FloatArray, errors: FloatArray) -> Choice:
+    """Choose among γ by a criterion known up to errors.
+
+    Where the rows are all but interpolated the criterion is rounding error; the curve is an upper bound.
+    """
+    best = largest_of_the_best(values, errors)
+    return Choice(gammas, values + errors, float(gammas[best]))
+
+
+def _grid(specification: Any, system: Equations) -> FloatArray:
+    """Return the shifts γΣw to try: the exact model's where every row is a centre."""
+    shifts, relative = shifts_to_try(specification, system.count, system.weight)
+    if not relative:
+        return shifts
+    mean_eigenvalue = float(np.trace(system.G)) / max(system.n_free, 1.0)
+    return shifts * (mean_eigenvalue if mean_eigenvalue > 0 else 1.0)
+
+
+def gcv(system: Equations, specification: Any) -> Choice:
+    """Choose γ by generalised cross-validation, the mean of all outputs'."""
+    if system.n_free <= 0:
+        raise ValueError(
+            f'regularization="gcv" needs more samples than features: the sample weights add up to '
+            f"{system.count:g}, the features are {len(system.features.kept)}; give regularization a number"
+        )
+    shifts = _grid(specification, system)
+    r = len(system.h)
+    residual, freedom = np.tile(system.squares, (len(shifts), 1)), np.full(len(shifts), system.n_free)
+    if r > 0:
+        path = system.problem.path(system.h, shifts, relative=False, leave_one_out=False)
+        residual -= path.quadratic + shifts[:, None] * path.squared_norm
+        freedom += shifts * path.trace - r
+    known = np.isfinite(freedom) & (freedom > 1e-10 * system.n_free)
+    if not known.any():
+        raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
+    scale = np.full(len(shifts), np.inf)
+    scale[known] = system.count / freedom[known] ** 2
+    values = np.full(len(shifts), np.inf)
+    values[known] = scale[known] * np.maximum(residual[known], 0).mean(axis=1)
+    return _choose(shifts / system.weight, values, scale * _ROUNDING * system.squares.mean())
+
+
+def holdout(system: Equations, held_out: Part | None, k: int, specification: Any) -> Choice:
+    """Choose γ by the mean squared error on the rows held out, the mean of all outputs'."""
+    if held_out is None or held_out.rows == 0 or system.weight == 0:
+        raise ValueError(
+            'regularization="holdout" found no rows to hold out, or none to fit; give more rows or another '
+            "validation_fraction"
+        )
+    shifts = _grid(specification, system)
+    S = held_out.matrix
+    d, U = eigh(system.G) if len(system.h) else (np.empty(0), np.empty((0, 0)))
+    along = U.T @ system.h
+    # h is in the range of G: what it seems to have beyond, with more functions than rows, is error.
+    along[d <= 1e-13 * d.max(initial=0)] = 0
+    d = np.maximum(d, 0)
+    errors, roundings = [], []
+    lengths = np.sqrt(np.diagonal(S))[:, None]
+    for shift in shifts:
+        u = U @ (along / (d + shift)[:, None])
+        v = np.vstack([u, system.features.coefficients(u), -np.eye(k)])
+        errors.append(np.einsum("ij,ij->j", v, S @ v).mean() / held_out.weight)
+        roundings.append(_ROUNDING * (np.abs(lengths * v).sum(axis=0) ** 2).mean() / held_out.weight)
+    criterion = np.maximum(np.asarray(errors), 0)
+    return _choose(shifts / system.weight, criterion, np.asarray(roundings))

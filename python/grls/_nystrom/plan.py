@@ -1,0 +1,193 @@
+"""What all blocks of a Nyström fit share: centres, features, targets, and how they become a model.
+
+A plan is made once, from sampled rows, and is the same in memory, for streams and on a cluster: every block
+gives its sums, sums add up, and the plan solves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import kernels
+from .._models.classification import require_two_classes
+from .._models.samples import FreeFeatures, Samples
+from .._solvers.rows import row_keys
+from .._validation import FloatArray, require_two_samples
+from ..exceptions import NotPositiveDefiniteError
+from . import equations
+from .centers import Centers
+from .sums import Part, Sums
+
+_SLICE = 1 << 16  # rows of an array in memory that are worked on at a time
+
+
+@dataclass
+class Block(Samples):
+    """Samples, the columns that are summed for them (`targets`), and how often each row counts."""
+
+    counts: FloatArray | None = None  # the sample weights without those of the classes
+    classes: Any = None  # of a classifier: the labels whose indicators are the targets
+    T: Any = None  # the features, where they are known already
+
+
+@contextmanager
+def named(where: str) -> Iterator[None]:
+    """Say where an error is, and keep its class."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = f"{where}: {error}"
+        try:
+            again = type(error)(text)
+        except TypeError:  # an exception with more arguments than a text
+            again = ValueError(text)
+        raise again from error
+
+
+def indicators(labels: Any, classes: Any) -> FloatArray:
+    """Return a column for each class, with 1 at the rows that have its label."""
+    return np.asarray(np.asarray(labels)[:, None] == classes[None, :], dtype=np.float64)
+
+
+def one_against_all(n_classes: int) -> FloatArray:
+    """Return C with targets ±1 = indicators C: one column for two classes, one per class for more."""
+    require_two_classes(n_classes)
+    coding = 2 * np.eye(n_classes) - 1
+    return coding[:, 1:] if n_classes == 2 else coding
+
+
+@dataclass
+class Solution:
+    """A model on centres, with all that its predictions need."""
+
+    centers: Any  # (M', d)
+    kernel: kernels.Kernel
+    features: FreeFeatures
+    kept: list[int]  # features that have a coefficient
+    c: FloatArray  # (M', k)
+    beta: FloatArray  # (l, k)
+    regularization: float
+    n_rows: int
+    n_iter: int = 1
+    classes: Any = None
+    choice: equations.Choice | None = None  # how γ was chosen, if it was
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Centres, features, and the share of rows held out to choose γ with."""
+
+    centers: Centers
+    features: FreeFeatures
+    precision: str
+    held_fraction: float  # 0: none
+    seed: int
+
+    def features_of(self, block: Block) -> FloatArray:
+        """Return the features at the rows of a block."""
+        return np.asarray(block.T) if block.T is not None else self.features.at(block.given)
+
+    def sums(self, block: Block) -> Sums:
+        """Return the sums of the rows of a block."""
+        T, Y = self.features_of(block), block.targets
+        order = self.centers.rank + T.shape[1] + Y.shape[1]
+        fitted = Part(np.zeros((order, order)))
+        held_out = Part(np.zeros((order, order))) if self.held_fraction > 0 else None
+        for start in range(0, block.X.shape[0], _SLICE):
+            part = slice(start, start + _SLICE)
+            rows = [None if v is None else v[part] for v in (block.X, T, Y, block.weights, block.counts)]
+            if held_out is None:
+                self._add(fitted, *rows)
+            else:
+                chosen = self._is_held_out(rows[0])
+                self._add(fitted, *(None if v is None else v[~chosen] for v in rows))
+                self._add(held_out, *(None if v is None else v[chosen] for v in rows))
+        for sums in (fitted, held_out):
+            if sums is not None and not np.isfinite(sums.matrix).all():
+                raise ValueError("the sums overflow: scale the targets, the features or the kernel down")
+        return Sums(fitted, held_out, block.classes)
+
+    def _is_held_out(self, X: Any) -> NDArray[np.bool_]:
+        # By the contents of a row, so that it does not depend on the blocks; equal rows are on the same side,
+        # and none can vouch for its like. Another seed than that of the centres: a centre may be held out.
+        keys = row_keys(X, self.seed ^ 0x5DEECE66D)
+        return np.asarray(keys < np.uint64(min(self.held_fraction, 1.0) * (2**64 - 2**12)))
+
+    def _add(self, part: Part, X: Any, T: Any, Y: Any, weights: Any, counts: Any) -> None:
+        if X.shape[0] > 0:
+            part.matrix += self.centers.sums(X, T, Y, weights, self.precision)
+            part.rows += X.shape[0]
+            part.weight += float(X.shape[0] if weights is None else weights.sum())
+            part.count += float(X.shape[0] if counts is None else counts.sum())
+
+    def is_like(self, other: Plan) -> bool:
+        """Whether the sums of both may be added."""
+        mine, theirs = self.centers, other.centers
+        return (
+            mine.X.shape == theirs.X.shape
+            and mine.kernel.is_same(theirs.kernel, mine.X.shape[1])
+            and (self.held_fraction, self.seed if self.held_fraction else 0)
+            == (other.held_fraction, other.seed if other.held_fraction else 0)
+            and all(
+                a.shape == b.shape and np.array_equal(_dense(a), _dense(b))
+                for a, b in (
+                    (mine.X, theirs.X),
+                    (mine.whitening.L, theirs.whitening.L),
+                    (mine.whitening.E, theirs.whitening.E),
+                    (mine.A, theirs.A),
+                )
+            )
+        )
+
+    def solve(self, sums: Sums, regularization: float | str, grid: Any) -> Solution:
+        """Choose γ, where that is left to the data, and solve for the coefficients."""
+        n_summed = len(sums.fitted.matrix) - self.centers.rank - len(self.features.names)
+        require_two_samples(sums.total.rows)
+        k = n_summed
+        if sums.classes is not None:
+            coding = one_against_all(n_summed)
+            sums, k = sums.recoded(n_summed, coding), coding.shape[1]
+        total = sums.total
+        system = equations.equations(total, self.centers, k)
+        choice = None
+        try:
+            if regularization == "gcv":
+                choice = equations.gcv(system, grid)
+            elif regularization == "holdout":
+                trained = equations.equations(sums.fitted, self.centers, k)
+                choice = equations.holdout(trained, sums.held_out, k, grid)
+            gamma = float(regularization) if choice is None else choice.regularization
+            u = system.solve(gamma)
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(
+                f"the equations of {self.centers.rank} functions and {total.rows} rows with regularization="
+                f"{regularization!r} are not positive definite to working precision: choose a larger "
+                "regularization or fewer centres"
+            ) from error
+        solution = self.solution(u, system.features, gamma, total.rows)
+        solution.classes, solution.choice = sums.classes, choice
+        return solution
+
+    def solution(self, u: FloatArray, free: equations.Eliminated, gamma: float, n_rows: int) -> Solution:
+        """Return the model with the coefficients u of the functions on the centres."""
+        return Solution(
+            self.centers.X,
+            self.centers.kernel,
+            self.features,
+            free.kept,
+            self.centers.coefficients(u),
+            self.centers.A @ free.coefficients(u),
+            gamma,
+            n_rows,
+        )
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix

@@ -1,0 +1,102 @@
+"""What comes out of the compiled core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .._core import NotPositiveDefiniteError, __version__
+from .._validation import FloatArray
+
+__all__ = [
+    "CentredGram",
+    "FoldedIn",
+    "Gradient",
+    "NotPositiveDefiniteError",
+    "Outputs",
+    "Path",
+    "RidgeSolution",
+    "Solution",
+    "SvmSolution",
+    "TopSpectrum",
+    "Topics",
+    "__version__",
+]
+
+
+class _R(SimpleNamespace):
+    def __getattr__(self, n: str) -> object:
+        raise AttributeError(n)
+
+
+class Solution(_R):
+    pass
+
+
+class Path(_R):
+    pass
+
+
+class Gradient(_R):
+    pass
+
+
+class SvmSolution(_R):
+    pass
+
+
+class RidgeSolution(_R):
+    pass
+
+
+class CentredGram(_R):
+    pass
+
+
+class TopSpectrum(_R):
+    pass
+
+
+class Topics(_R):
+    pass
+
+
+class FoldedIn(_R):
+    pass
+
+
+@dataclass
+class Outputs:
+    """The solutions of all outputs, whether they share one γ or each has its own."""
+
+    c: FloatArray  # (m, k)
+    beta: FloatArray  # (l, k)
+    quadratic: FloatArray  # (k,): yᵀBy
+    feature_covariance: FloatArray  # (k, l, l): of β, in units of the kernel variance
+    kept: list[int]
+    precision: str
+    iterations: int
+    seconds: dict[str, float]
+
+    @classmethod
+    def join(cls, parts: list[tuple[Any, Solution]], n_outputs: int) -> Outputs:
+        """Put solutions, each with the outputs it is for, in their places."""
+        first = parts[0][1]
+        n_samples, n_free = len(first.c), len(first.beta)
+        out = cls(
+            np.empty((n_samples, n_outputs)),
+            np.empty((n_free, n_outputs)),
+            np.empty(n_outputs),
+            np.empty((n_outputs, n_free, n_free)),
+            list(first.kept),
+            first.precision,
+            max(part.iterations for _, part in parts),
+            {stage: sum(part.seconds[stage] for _, part in parts) for stage in first.seconds},
+        )
+        for mine, part in parts:
+            out.c[:, mine], out.beta[:, mine], out.quadratic[mine] = part.c, part.beta, part.quadratic
+            out.feature_covariance[mine] = part.feature_covariance
+        return out

@@ -1,0 +1,28 @@
+"""Rows of data matrices told apart by a key of their contents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .arrays import for_core
+from .runtime import get_num_threads
+
+
+def row_keys(X: Any, seed: int = 0) -> NDArray[np.uint64]:
+    """Return a key of each row, (n,): it depends on the contents alone, dense or sparse, and on the seed."""
+    return _core.row_keys(data=for_core(X), seed=seed, threads=get_num_threads())
+
+
+def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the distinct rows of matrices side by side.
+
+    Returns one position of each, in an order that depends on the rows alone and not on theirs, and for every
+    row the place of its like among them. Rows are told apart by keys of 128 bits.
+    """
+    keys = np.column_stack([row_keys(X, seed) for X in matrices for seed in (0, 1)])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.intp), place.reshape(-1).astype(np.intp)
