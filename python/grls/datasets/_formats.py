@@ -13,6 +13,7 @@ import io
 import json
 import lzma
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,6 +66,12 @@ def _column(values: Iterable[str]) -> NDArray[Any]:
         return np.array([np.nan if text in ("", "NA") else float(text) for text in texts])
     except ValueError:
         return _strings("" if text == "NA" else text for text in texts)
+
+
+def read_only(files: dict[str, Path]) -> str:
+    """Return the text of an original that is one file."""
+    (path,) = files.values()
+    return path.read_text(encoding="utf-8")
 
 
 def read_csv(text: str) -> Table:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from .. import __version__
 from . import _formats
-from ._formats import Content, Documents, Table
+from ._formats import Content
 
 ENVIRONMENT_VARIABLE = "GRLS_DATA"
 ORIGINALS = "originals"  # folder below the data folder for archives that the user fetched by other means
@@ -84,33 +84,10 @@ def data_folder(data_home: Home = None) -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "grls"
 
 
-def load_table(
+def load_content(
     dataset: DataSet, convert: Converter | None, data_home: Home, download: bool, verbose: bool
-) -> Table:
-    """Return the checked columns of a data set, fetched and converted first where it is missing."""
-    content = _load(dataset, convert, data_home, download, verbose)
-    if not isinstance(content, dict):
-        raise TypeError(f"{dataset.file} holds documents")
-    return content
-
-
-def load_documents(
-    dataset: DataSet, convert: Converter | None, data_home: Home, download: bool, verbose: bool
-) -> Documents:
-    """Return the checked documents of a data set, fetched and converted first where it is missing."""
-    content = _load(dataset, convert, data_home, download, verbose)
-    if not isinstance(content, list):
-        raise TypeError(f"{dataset.file} holds a table")
-    return content
-
-
-def _load(
-    dataset: DataSet,
-    convert: Converter | None,
-    data_home: Home,
-    download: bool,
-    verbose: bool,
 ) -> Content:
+    """Return the checked content of a data set, fetched and converted first where it is missing."""
     folder = data_folder(data_home)
     path = folder / dataset.file
     try:
