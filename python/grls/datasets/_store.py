@@ -96,11 +96,11 @@ def load_content(
         pass
     else:
         return _checked(dataset, path, raw)
-    by_hand = {original.name: folder / ORIGINALS / original.name for original in dataset.originals}
-    missing = [name for name, file in by_hand.items() if not file.is_file()]
+    local_files = {original.name: folder / ORIGINALS / original.name for original in dataset.originals}
+    missing = [name for name, file in local_files.items() if not file.is_file()]
     if not dataset.originals or convert is None or (missing and not download):
         raise FileNotFoundError(_not_found(dataset, path))
-    with _fetched(dataset, folder, by_hand, verbose) as files:
+    with _fetched(dataset, folder, local_files, verbose) as files:
         content = _converted(dataset, convert, files)
     with _written_at_once(path) as file:
         file.write_bytes(_formats.encode(dataset.file, content))
@@ -179,25 +179,25 @@ def _written_at_once(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _fetched(
-    dataset: DataSet, folder: Path, by_hand: dict[str, Path], verbose: bool
+    dataset: DataSet, folder: Path, local_files: dict[str, Path], verbose: bool
 ) -> Iterator[dict[str, Path]]:
-    """Yield the files of the original: those in the folder of originals, else downloaded for the while."""
-    if all(file.is_file() for file in by_hand.values()):
-        yield by_hand
+    """Yield the files of the original: those in the folder of originals, the others downloaded for now."""
+    if all(file.is_file() for file in local_files.values()):
+        yield local_files
         return
     with _writing_to(folder):
         temporary = tempfile.TemporaryDirectory(prefix=".download-", dir=folder)
     with temporary as scratch:
         files = {}
         for original in dataset.originals:
-            given = by_hand[original.name]
+            given = local_files[original.name]
             files[original.name] = given if given.is_file() else Path(scratch) / original.name
             if not given.is_file():
                 _download(dataset, original, files[original.name], given, verbose)
         yield files
 
 
-def _download(dataset: DataSet, original: Original, target: Path, by_hand: Path, verbose: bool) -> None:
+def _download(dataset: DataSet, original: Original, target: Path, local_file: Path, verbose: bool) -> None:
     """Fetch one file from the first mirror that has the right one."""
     failures = []
     for url in original.urls:
@@ -209,7 +209,7 @@ def _download(dataset: DataSet, original: Original, target: Path, by_hand: Path,
             failures.append(f"{url}: {reason}")
     raise DownloadError(
         f"could not download {original.name} of the {dataset.title} data ({'; '.join(failures)}). Where you "
-        f"can get it by other means, put it at {by_hand}"
+        f"can get it by other means, put it at {local_file}"
     )
 
 

@@ -22,12 +22,12 @@ __all__ = ["load_a9a", "load_binary", "load_cod_rna"]
 
 @loader(Options)
 def load_a9a(*, subset: str = "all", **options: Unpack[Options]) -> Any:
-    """Return a9a: income above or below 50,000 $ by 123 indicators, of which 14 or so are one in a row.
+    """Return a9a: income above or below 50,000 $ by 123 indicators, about 14 of them one in each row.
 
     Parameters
     ----------
     subset : {"all", "train", "test"}, default="all"
-        32,561 rows to train with, then 16,281 to test.
+        32,561 training rows, then 16,281 test rows.
 
     Returns
     -------

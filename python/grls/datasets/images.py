@@ -24,7 +24,7 @@ __all__ = ["load_coil20", "load_mnist"]
 
 @loader(FrameOptions)
 def load_mnist(*, subset: str = "all", **options: Unpack[FrameOptions]) -> Any:
-    """Return the MNIST handwritten digits: 60,000 to train with, then 10,000 to test, in their order.
+    """Return the MNIST handwritten digits: 60,000 training images, then 10,000 test images.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def _idx(path: Path) -> NDArray[np.uint8]:
 
 @loader(Options)
 def load_coil20(**options: Unpack[Options]) -> Any:
-    """Return COIL-20: 20 objects from 72 sides each, reduced to 32×32 pixels by the means of 4×4 blocks.
+    """Return COIL-20: 20 objects in 72 poses each, reduced to 32×32 pixels by the means of 4×4 blocks.
 
-    To read the original takes Pillow.
+    Reading the original needs Pillow.
 
     Returns
     -------

@@ -76,14 +76,14 @@ def load_20newsgroups(
     Parameters
     ----------
     version : {"bydate", "original"}, default="bydate"
-        18,846 postings without duplicates, of which the earlier 11,314 are to train with; or the 19,997 of
+        18,846 postings without duplicates, of which the earlier 11,314 are for training; or the 19,997 of
         the papers, with duplicates and no split.
     subset : {"all", "train", "test"}, default="all"
         Which part of ``version="bydate"``.
     groups : sequence of str, default=None
-        Names of groups or of what they begin with, such as ``["rec"]``; None takes all.
+        Names of groups or the beginnings of such names, for instance ``["rec"]``; None takes all.
     raw : bool, default=False
-        Whether to leave the headers, which may name the group.
+        Whether to keep the headers, which may name the group.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def load_webkb(*, raw: bool = False, **options: Unpack[Options]) -> Any:
     Parameters
     ----------
     raw : bool, default=False
-        Whether to leave the server's header and the tags.
+        Whether to keep the server's header and the tags.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def load_sectors(*, raw: bool = False, **options: Unpack[Options]) -> Any:
     Parameters
     ----------
     raw : bool, default=False
-        Whether to leave the server's header and the tags.
+        Whether to keep the server's header and the tags.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def word_counter(stop_words: Any = "english") -> CountVectorizer:
     Parameters
     ----------
     stop_words : "english", list of str or None, default="english"
-        Words that do not count; the name takes scikit-learn's list. The papers name none; rainbow, the
+        Words that are not counted; the name takes scikit-learn's list. The papers name none; rainbow, the
         program that they used, leaves out a list of its own.
 
     Returns

@@ -163,9 +163,9 @@ class PLSA(TransformerMixin, BaseEstimator):
         best: dict[str, Any] | None = None
         for number, start in enumerate(starts):
             report = _Progress(every, n_init, number, total) if every else None
-            found = _core.plsa(documents, words, start, max_iter, tol, report, get_num_threads())
-            if best is None or found["log_likelihood"][-1] > best["log_likelihood"][-1]:
-                best = found
+            fitted = _core.plsa(documents, words, start, max_iter, tol, report, get_num_threads())
+            if best is None or fitted["log_likelihood"][-1] > best["log_likelihood"][-1]:
+                best = fitted
         assert best is not None
         path = np.asarray(best["log_likelihood"])
         if not best["converged"]:
@@ -213,10 +213,10 @@ class PLSA(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         folded = self._fold_in(X)
-        known = folded["known_counts"].sum()
-        if known == 0:
+        n_counted = folded["known_counts"].sum()
+        if n_counted == 0:
             raise ValueError("the perplexity needs at least one word that the topics know")
-        return float(np.exp(-folded["log_likelihood"].sum() / known))
+        return float(np.exp(-folded["log_likelihood"].sum() / n_counted))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return ``topic0``, ``topic1`` and so on."""
