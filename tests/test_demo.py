@@ -14,6 +14,7 @@ import grls
 import numpy as np
 import pytest
 from grls import GRLSRegressor, cli, demo
+from grls.demo import _curve, _digits, _methods, _run
 from grls.kernels import Gaussian
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -47,7 +48,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Run:
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         for name in ("curve", "digits"):
-            patch.setattr(demo, name, recorder(name, getattr(demo, name)))
+            patch.setattr(_run, name, recorder(name, getattr(demo, name)))
         status = cli.main(["demo", "--quick", "--output", str(picture)])
     return Run(status, printed.getvalue(), picture, kept["curve"], *kept["digits"])
 
@@ -55,8 +56,8 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def instant(quick: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Make the demonstration return the results of the quick run at once."""
-    monkeypatch.setattr(demo, "curve", lambda *args: quick.fits)
-    monkeypatch.setattr(demo, "digits", lambda *args: (quick.scores, quick.chosen))
+    monkeypatch.setattr(_run, "curve", lambda *args: quick.fits)
+    monkeypatch.setattr(_run, "digits", lambda *args: (quick.scores, quick.chosen))
     return quick
 
 
@@ -102,9 +103,9 @@ def test_published_formulation_is_shown_for_comparison(quick: Run):
 def test_too_small_a_width_harms_kernel_ridge_most_on_any_draw(seed: int):
     x, y = demo.noisy_points(seed)
     known = GRLSRegressor(Gaussian(0.1), features="quadratic", regularization=1e-1).fit(x, y)
-    plain = demo._KernelRidge(0.1, 1e-3).fit(x, y)
+    plain = _methods.RidgePeer(0.1, 1e-3).fit(x, y)
     grid = np.linspace(-1, 0, 20)
-    assert demo._error(known, grid) < 2 < 4 < demo._error(plain, grid)
+    assert _curve._error(known, grid) < 2 < 4 < _curve._error(plain, grid)
 
 
 def test_demo_prints_the_digits(quick: Run):
@@ -185,7 +186,7 @@ def test_without_matplotlib_the_tables_are_printed(instant: Run, tmp_path, monke
 )
 def test_bad_output_is_refused_before_the_work(name, said, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(demo, "curve", lambda *args: pytest.fail("worked in vain"))
+    monkeypatch.setattr(_run, "curve", lambda *args: pytest.fail("worked in vain"))
     (tmp_path / "folder.png").mkdir()
     assert cli.main(["demo", "--output", str(tmp_path / name)]) == 2
     printed = capsys.readouterr()
@@ -196,10 +197,10 @@ def test_bad_output_is_refused_before_the_work(name, said, tmp_path, monkeypatch
 
 
 def test_checking_the_output_leaves_files_alone(tmp_path):
-    demo._require_writable(tmp_path / "new.png")
+    _run._require_writable(tmp_path / "new.png")
     assert not list(tmp_path.iterdir())
     (tmp_path / "old.png").write_text("old")
-    demo._require_writable(tmp_path / "old.png")
+    _run._require_writable(tmp_path / "old.png")
     assert (tmp_path / "old.png").read_text() == "old"
 
 
@@ -207,7 +208,7 @@ def test_interruption_is_no_traceback(tmp_path, monkeypatch, capsys):
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "curve", interrupt)
+    monkeypatch.setattr(_run, "curve", interrupt)
     assert cli.main(["demo", "--output", str(tmp_path / "a.png")]) == 130
     assert "stopped" in capsys.readouterr().err
 
@@ -216,13 +217,13 @@ def test_kernel_ridge_takes_the_parameters_of_grls():
     x, y = demo.noisy_points(3)
     Phi = Gaussian(sigma=1.5)(x)
     expected = Phi @ np.linalg.solve(Phi + 1e-2 * len(x) * np.eye(len(x)), y)
-    np.testing.assert_allclose(demo._KernelRidge(1.5, 1e-2).fit(x, y).predict(x), expected, rtol=1e-9)
+    np.testing.assert_allclose(_methods.RidgePeer(1.5, 1e-2).fit(x, y).predict(x), expected, rtol=1e-9)
 
 
 def test_answers_are_out_of_fold_on_the_training_rows():
     X, y = load_digits(return_X_y=True)
     X, y = X[:100] / 16, y[:100]
-    answers = demo._Answers(RidgeClassifier(alpha=1e-3))
+    answers = _digits.Answers(RidgeClassifier(alpha=1e-3))
     held_out = clone(answers).fit_transform(X, y).argmax(axis=1) == y
     seen = answers.fit(X, y).transform(X).argmax(axis=1) == y
     assert held_out.mean() < seen.mean()
@@ -248,7 +249,7 @@ def scores(*gains: float, n_splits: int = 4) -> list[demo.DigitsScore]:
     ],
 )
 def test_the_verdict_follows_the_numbers(gains, said):
-    assert said in demo._digits_verdict(scores(*gains))
+    assert said in _digits.digits_verdict(scores(*gains))
 
 
 def test_version(capsys):

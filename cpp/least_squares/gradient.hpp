@@ -7,7 +7,7 @@
 //   leave one out          J = mean_p Σ_i e_i² / Σw, e_i = c_i / B_ii          G = (2 B diag(Σ_p e² / B_ii) B
 //                                                         - Σ_p (u cᵀ + c uᵀ)) / (k Σw), u = B (e_i / B_ii)
 // G (m, m) is ∂J/∂Φ: the derivative of a parameter θ is Σ_ij G_ij ∂Φ_ij/∂θ, summed up tile by tile in reverse
-// mode over the formula, and that of s is the trace of G.
+// mode over the formula, and that of s is the trace of G (docs/math.md, section "Kernel parameters").
 #pragma once
 
 #include "least_squares/path.hpp"

@@ -1,4 +1,5 @@
-// The whole regularisation path from one reduction.
+// The whole regularisation path from one reduction (docs/math.md, section "Choosing γ: leave-one-out, GCV,
+// REML").
 //
 // H (n, n) = NᵀΦN becomes block tridiagonal, QᵀHQ = B, by blocks of Householder reflectors: matrix products
 // throughout. For every shift s = γ Σw the factor of B + sI then costs O(n b²), b the block size, and

@@ -114,7 +114,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   basis.order.insert(basis.order.end(), chosen.begin(), chosen.end());
 
   Matrix<double> ordered = basis.ordered(kept);
-  basis.C = ordered.bottomRows(rank);  // B of MATH: the features at the pivots
+  basis.C = ordered.bottomRows(rank);  // B₀ of docs/math.md: the features at the pivots
   if (rank > 0) {
     const Vector<double> pivot_sizes =
         Eigen::FullPivLU<Matrix<double>>(basis.C * units.asDiagonal()).matrixLU().diagonal().cwiseAbs();

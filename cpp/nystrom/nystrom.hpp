@@ -1,14 +1,12 @@
-// Nyström least squares as a sum over rows: nothing is kept of a row but what it adds to one small matrix.
+// Nyström least squares as a sum over rows: nothing is kept of a row but what it adds to one small matrix
+// (docs/math.md, section "Nyström").
 //
-//   z_1 … z_r      centres that carry a function each; z_{r+1} … z_{r+q} the pivots, where the features are
-//                  told apart (q = their rank at the centres)
-//   E (r, q)       φ' of the pivots at the other centres, so that N = [I ; -E] spans {a : T_zᵀa = 0}
+//   z_1 … z_r      centres that carry a function each; z_{r+1} … z_{r+q} the pivots, as many as the features
+//                  have rank at the centres (q)
+//   E (r, q)       φ' of the pivots at the other centres, so that N = [I ; -Eᵀ] spans {a : T_zᵀa = 0}
 //   L (r, r)       NᵀΦ_zzN = L Lᵀ: the kernel H of G-RLS eq. (11) at the centres
 //   b(x) (r)       L⁻¹ (k(z_{1…r}, x) - E k(z_{r+1…r+q}, x)): orthonormal functions for the penalty cᵀΦc
 //   A (n, p)       rows [b(x_i) t_i y_i], p = r + l + k; the sums are AᵀWA (p, p)
-//
-// Sums of b bᵀ rather than of kernel values: a kernel matrix squares its condition number in ZᵀZ, and γ is
-// then lost in its rounding errors long before it is small.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The dual of a support vector machine with a generalised bias, in signed coefficients c = Ya:
+// The dual of a support vector machine with a generalised bias, in signed coefficients c = Ya (docs/math.md,
+// section "SVM-GB"):
 //
 //   minimise  ½ cᵀΦc - tᵀc + (τ/2) |Uᵀc|²   subject to  lower <= c <= upper,  and Uᵀc = 0 where τ = ∞
 //

@@ -15,6 +15,7 @@ Letters are the papers': T (m, l) features at the samples, Phi (m, m) kernel mat
 `bias_lp`                the linear program of its bias, by OSQP
 =======================  ================================================================================
 
+Derivations are in docs/math.md, section "The model, in any basis" and those that follow it.
 Equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined Features", of
 the last two those of "Generalizing the Bias Term of Support Vector Machines".
 """

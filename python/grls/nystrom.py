@@ -8,41 +8,8 @@ T_z the features at the centres, and minimises the same objective as `GRLSRegres
 
     1/Σw Σ_i w_i (y_i − f(x_i))² + γ aᵀΦ_zz a.
 
-**Why T_zᵀa = 0.** What G-RLS penalises is f − Pf, the part of f that the features cannot express; its norm is
-that of the kernel H of eq. (11), Φ with the features' part taken off at q pivots. A Nyström model of it is
-made of H(z_j, ·), and with the pivots among the centres these are exactly the functions above. So with all
-rows as centres the model *is* the exact one, Tᵀc = 0 included; terms that the features express can be added
-to the kernel without changing anything; and kernels that are positive definite only where Tᵀa = 0 holds need
-nothing special.
-
-**Whitening.** Let E hold φ' of the pivots at the other centres, N = [I ; −E] (T_zᵀN = 0) and NᵀΦ_zzN = H_zz =
-L Lᵀ by Cholesky with pivoting, which stops where a centre adds nothing to those before it (a pivot below
-1e-12 of the largest kernel value, 1e-6 in single precision); such centres are left out. Then
-
-    b(x) = L⁻¹ (k(z, x) − E k(z', x)),   f = uᵀb + βᵀφ,   aᵀΦ_zz a = uᵀu,   a = N L⁻ᵀ u,
-
-z' the pivots: the penalty is a plain square. Everything a fit needs is now the sum over rows of
-
-    [b t y]ᵀ w [b t y],   t = φ(x)ᵀA,
-
-A an invertible matrix that makes the features the pivots' φ' (their sums are then well conditioned, whatever
-their units). Sums of b bᵀ, not of kernel values: those would square the condition number of Φ_zz, and lose γ
-in rounding errors. The sums are symmetric, of order r + l + k, and add up: blocks of rows, threads, processes
-and machines can compute them in any order.
-
-**Solving.** With Π the projection off the features, G = BᵀΠB and h = BᵀΠY follow from the sums by eliminating
-the features, and (G + γΣw I) u = h. One reduction of G gives generalised cross-validation for all γ,
-
-    GCV(γ) = Σw · RSS / (Σw − l − tr G(G + s)⁻¹)²,   RSS = yᵀΠy − hᵀu − s uᵀu,   s = γΣw,
-
-and one eigendecomposition the squared error on rows held out, themselves only a sum: vᵀS_held v with
-v = [u ; β̃ ; −1]. Which rows are held out, and which become centres, depends on their contents and the seed
-alone, not on their order or on the blocks; rows that are equal are held out together. The coefficients are
-those of all rows.
-
-**Conjugate gradients** (``solver="cg"``) need no sum of order M: G u is computed from kernel values that are
-kept, or evaluated again in every step, preconditioned by (Σw / M) LᵀL + s, which is what G would be if the
-centres stood for all rows.
+Why T_zᵀa = 0, the orthonormal functions b(x) on the centres whose sums over rows are all that a fit needs,
+and how γ is chosen from these sums: docs/math.md, section "Nyström".
 """
 
 from __future__ import annotations
@@ -511,7 +478,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
 class NystromGRLSRegressor(RegressionFunction, _Nystrom):
     """`GRLSRegressor` on centres: time linear in the rows, memory that does not grow with them.
 
-    The equations are in the documentation of `grls.nystrom`.
+    Equations: docs/math.md, section "Nyström".
 
     {parameters}
 

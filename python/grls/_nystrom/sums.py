@@ -1,6 +1,6 @@
 """Sums over rows: all that a fit needs of them.
 
-With rows [b(x) t y] (docs/math.md, Nyström) the sums are one symmetric matrix. They add: sums of two blocks
+With rows [b(x) t y] (docs/math.md, section "Nyström") the sums are one symmetric matrix. They add: sums of two blocks
 are the sum of the blocks' sums, wherever and in whatever order these were computed.
 """
 

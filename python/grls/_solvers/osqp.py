@@ -1,7 +1,7 @@
 """The quadratic and the linear program of SVM-GB by OSQP, one pair of classes at a time.
 
-Letters are those of the paper and of ``MATH``: Phi (m, m) kernel matrix, T (m, l) features, y labels ±1, and
-a_i = α_i / (2γ) ∈ [0, C_i], so that every C_i = 1 / (2γm) is the paper's box α_i ∈ [0, 1/m].
+Letters are those of docs/math.md, section "SVM-GB": Phi (m, m) kernel matrix, T (m, l) features, y labels ±1,
+and a_i = α_i / (2γ) ∈ [0, C_i], so that every C_i = 1 / (2γm) is the paper's box α_i ∈ [0, 1/m].
 """
 
 from __future__ import annotations

@@ -23,11 +23,13 @@ two classes                   `load_a9a`, `load_cod_rna`, `load_binary`
 ============================  =========================================================================
 """
 
-from . import images, regression, text
+from . import classification, images, regression, text, words
 from ._store import ChecksumError, DownloadError, data_folder
+from .classification import *  # noqa: F403
 from .images import *  # noqa: F403
 from .regression import *  # noqa: F403
 from .text import *  # noqa: F403
+from .words import *  # noqa: F403
 
 __all__ = ["ChecksumError", "DownloadError", "data_folder"]
-__all__ += images.__all__ + regression.__all__ + text.__all__
+__all__ += classification.__all__ + images.__all__ + regression.__all__ + text.__all__ + words.__all__

@@ -13,6 +13,7 @@ import io
 import json
 import lzma
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,6 +68,12 @@ def _column(values: Iterable[str]) -> NDArray[Any]:
         return _strings("" if text == "NA" else text for text in texts)
 
 
+def read_only(files: dict[str, Path]) -> str:
+    """Return the text of an original that is one file."""
+    (path,) = files.values()
+    return path.read_text(encoding="utf-8")
+
+
 def read_csv(text: str) -> Table:
     """Return the columns of a CSV file with a header; empty and ``NA`` are missing."""
     head, *rows = csv.reader(io.StringIO(text))
@@ -108,19 +115,19 @@ def _document_hash(row: dict[str, Any]) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest(), "big")
 
 
-def holds(content: Content, known: str, more: int) -> bool:
-    """Whether the content is the known one; of documents, up to two `more` than those known may be there.
+def holds(content: Content, expected: str, more: int) -> bool:
+    """Whether the content is the expected one; of documents, up to two `more` than expected may be there.
 
     The checksum of documents is a sum, so the checksums of the further ones must make up the difference: all
-    the others are then exactly those known.
+    the others are then exactly those expected.
     """
     if not isinstance(content, list):
-        return checksum(content) == known
+        return checksum(content) == expected
     hashes = list(map(_document_hash, content))
-    difference = (sum(hashes) - int(known, 16)) % _MODULUS
+    difference = (sum(hashes) - int(expected, 16)) % _MODULUS
     if difference == 0 or more == 0:
         return difference == 0
-    one = set(hashes)
-    return difference in one or (
-        more > 1 and any(2 * h != difference and (difference - h) % _MODULUS in one for h in one)
+    distinct = set(hashes)
+    return difference in distinct or (
+        more > 1 and any(2 * h != difference and (difference - h) % _MODULUS in distinct for h in distinct)
     )

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from .. import __version__
 from . import _formats
-from ._formats import Content, Documents, Table
+from ._formats import Content
 
 ENVIRONMENT_VARIABLE = "GRLS_DATA"
 ORIGINALS = "originals"  # folder below the data folder for archives that the user fetched by other means
@@ -84,33 +84,10 @@ def data_folder(data_home: Home = None) -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "grls"
 
 
-def load_table(
+def load_content(
     dataset: DataSet, convert: Converter | None, data_home: Home, download: bool, verbose: bool
-) -> Table:
-    """Return the checked columns of a data set, fetched and converted first where it is missing."""
-    content = _load(dataset, convert, data_home, download, verbose)
-    if not isinstance(content, dict):
-        raise TypeError(f"{dataset.file} holds documents")
-    return content
-
-
-def load_documents(
-    dataset: DataSet, convert: Converter | None, data_home: Home, download: bool, verbose: bool
-) -> Documents:
-    """Return the checked documents of a data set, fetched and converted first where it is missing."""
-    content = _load(dataset, convert, data_home, download, verbose)
-    if not isinstance(content, list):
-        raise TypeError(f"{dataset.file} holds a table")
-    return content
-
-
-def _load(
-    dataset: DataSet,
-    convert: Converter | None,
-    data_home: Home,
-    download: bool,
-    verbose: bool,
 ) -> Content:
+    """Return the checked content of a data set, fetched and converted first where it is missing."""
     folder = data_folder(data_home)
     path = folder / dataset.file
     try:
@@ -119,11 +96,11 @@ def _load(
         pass
     else:
         return _checked(dataset, path, raw)
-    by_hand = {original.name: folder / ORIGINALS / original.name for original in dataset.originals}
-    missing = [name for name, file in by_hand.items() if not file.is_file()]
+    local_files = {original.name: folder / ORIGINALS / original.name for original in dataset.originals}
+    missing = [name for name, file in local_files.items() if not file.is_file()]
     if not dataset.originals or convert is None or (missing and not download):
         raise FileNotFoundError(_not_found(dataset, path))
-    with _fetched(dataset, folder, by_hand, verbose) as files:
+    with _fetched(dataset, folder, local_files, verbose) as files:
         content = _converted(dataset, convert, files)
     with _written_at_once(path) as file:
         file.write_bytes(_formats.encode(dataset.file, content))
@@ -202,25 +179,25 @@ def _written_at_once(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _fetched(
-    dataset: DataSet, folder: Path, by_hand: dict[str, Path], verbose: bool
+    dataset: DataSet, folder: Path, local_files: dict[str, Path], verbose: bool
 ) -> Iterator[dict[str, Path]]:
-    """Yield the files of the original: those in the folder of originals, else downloaded for the while."""
-    if all(file.is_file() for file in by_hand.values()):
-        yield by_hand
+    """Yield the files of the original: those in the folder of originals, the others downloaded for now."""
+    if all(file.is_file() for file in local_files.values()):
+        yield local_files
         return
     with _writing_to(folder):
         temporary = tempfile.TemporaryDirectory(prefix=".download-", dir=folder)
     with temporary as scratch:
         files = {}
         for original in dataset.originals:
-            given = by_hand[original.name]
+            given = local_files[original.name]
             files[original.name] = given if given.is_file() else Path(scratch) / original.name
             if not given.is_file():
                 _download(dataset, original, files[original.name], given, verbose)
         yield files
 
 
-def _download(dataset: DataSet, original: Original, target: Path, by_hand: Path, verbose: bool) -> None:
+def _download(dataset: DataSet, original: Original, target: Path, local_file: Path, verbose: bool) -> None:
     """Fetch one file from the first mirror that has the right one."""
     failures = []
     for url in original.urls:
@@ -232,7 +209,7 @@ def _download(dataset: DataSet, original: Original, target: Path, by_hand: Path,
             failures.append(f"{url}: {reason}")
     raise DownloadError(
         f"could not download {original.name} of the {dataset.title} data ({'; '.join(failures)}). Where you "
-        f"can get it by other means, put it at {by_hand}"
+        f"can get it by other means, put it at {local_file}"
     )
 
 

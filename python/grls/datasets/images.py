@@ -7,45 +7,38 @@ import io
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
-from . import _sources, _store
-from ._bunch import describe, documented, subset_rows, table_bunch
+from . import _sources
 from ._formats import Table
-from ._store import Home
+from ._loader import FrameOptions, Options, Source, check_subset, loader, subset_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["load_coil20", "load_mnist"]
 
 
-@documented
-def load_mnist(
-    *,
-    subset: str = "all",
-    data_home: Home = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    verbose: bool = False,
-) -> Any:
-    """Return the MNIST handwritten digits: 60,000 to train with, then 10,000 to test, in their order.
+@loader(FrameOptions)
+def load_mnist(*, subset: str = "all", **options: Unpack[FrameOptions]) -> Any:
+    """Return the MNIST handwritten digits: 60,000 training images, then 10,000 test images.
 
     Parameters
     ----------
     subset : {"all", "train", "test"}, default="all"
         Which images.
-    {common}
-    {frames}
 
     Returns
     -------
     Bunch
         ``data`` (n, 784) and ``images`` (n, 28, 28), pixels from 0 to 255 as uint8; ``target``, the digit.
     """
-    content = _store.load_table(_sources.MNIST, _mnist, data_home, download_if_missing, verbose)
+    check_subset(subset)
+    source = Source(_sources.MNIST, options)
+    content = source.table(_mnist)
     images = np.concatenate([content["x_train"], content["x_test"]])
     target = np.concatenate([content["y_train"], content["y_test"]])
     rows = subset_rows(subset, len(content["y_train"]), len(target))
@@ -53,16 +46,7 @@ def load_mnist(
     height, width = images.shape[1:]
     names = [f"pixel_{i}_{j}" for i in range(height) for j in range(width)]
     flat = images.reshape(len(images), -1)
-    return table_bunch(
-        _sources.MNIST,
-        flat,
-        target,
-        names,
-        "digit",
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        images=images,
-    )
+    return source.columns(flat, target, names, "digit", images=images)
 
 
 def _mnist(files: dict[str, Path]) -> Table:
@@ -89,21 +73,11 @@ def _idx(path: Path) -> NDArray[np.uint8]:
     return values.reshape(tuple(int(n) for n in shape))
 
 
-@documented
-def load_coil20(
-    *,
-    data_home: Home = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    verbose: bool = False,
-) -> Any:
-    """Return COIL-20: 20 objects from 72 sides each, reduced to 32×32 pixels by the means of 4×4 blocks.
+@loader(Options)
+def load_coil20(**options: Unpack[Options]) -> Any:
+    """Return COIL-20: 20 objects in 72 poses each, reduced to 32×32 pixels by the means of 4×4 blocks.
 
-    To read the original takes Pillow.
-
-    Parameters
-    ----------
-    {common}
+    Reading the original needs Pillow.
 
     Returns
     -------
@@ -112,17 +86,15 @@ def load_coil20(
         object from 1 to 20; ``pose`` from 0 to 71, in steps of 5 degrees; ``block_sums``, the sums of 16
         pixels before rounding, from 0 to 4080. The images of an object come in the order of their poses.
     """
-    content = _store.load_table(_sources.COIL20, _coil20, data_home, download_if_missing, verbose)
-    data, target = content["X"].reshape(len(content["X"]), -1), content["y"]
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    source = Source(_sources.COIL20, options)
+    content = source.table(_coil20)
+    return source.sample(
+        content["X"].reshape(len(content["X"]), -1),
+        content["y"],
+        f"{len(content['X'])} images",
         images=content["X"],
         pose=content["pose"],
         block_sums=content["X_sum16"],
-        DESCR=describe(_sources.COIL20, f"{len(data)} images"),
     )
 
 

@@ -19,11 +19,11 @@ _METHODS = ("predict_proba", "decision_function", "predict")
 
 
 class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
-    """The output of any scikit-learn estimator as features, without telling the training rows their labels.
+    """The output of any scikit-learn estimator as features, out of fold on the training rows.
 
     An estimator that has seen a row fits its label, noise included; as an unpenalised feature that would be
-    trusted like the truth. So ``fit_transform`` returns what estimators say that were fitted *without* the
-    row (`cross_val_predict`), and ``transform``, for new rows, what the one fitted to all rows says. The
+    trusted like the truth. So ``fit_transform`` returns the output of estimators fitted *without* the row
+    (`cross_val_predict`), and ``transform``, for new rows, that of the one fitted to all rows. The
     kernel machines of grls call ``fit_transform`` on their training rows, and so do pipelines and unions.
 
     Parameters
@@ -35,8 +35,8 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         that a classifier predicts become one indicator per class.
     cv : int, cross-validation generator or iterable, default=5
         The folds. A number: as many shuffled ones, stratified for classifiers, and no more than the smallest
-        class has rows. Rows that repeat in several folds show their labels to each other: give a generator
-        that keeps them together where that matters.
+        class has rows. Copies of a row in different folds reveal its label: where that matters, give a
+        generator that keeps them together.
     constant : bool, default=True
         Whether the constant comes with them. Probabilities and indicators then leave out the first class, for
         all of them sum to the constant.
@@ -64,7 +64,7 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    A physical or simpler model goes first, and the kernel learns what it leaves:
+    A physical or simpler model goes first, and the kernel learns what remains:
 
     >>> import numpy as np
     >>> from grls import GRLSRegressor
@@ -215,8 +215,8 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         smallest = int(np.unique(np.asarray(y), return_counts=True)[1].min())
         if smallest < 2:
             raise ValueError(
-                "EstimatorFeatures needs at least 2 rows of each class, so that it is known when a row of "
-                f"it is left out; the smallest of {len(self.classes_)} classes has {smallest}"
+                "EstimatorFeatures needs at least 2 rows of each class, so that every fold has seen "
+                f"them all; the smallest of {len(self.classes_)} classes has {smallest}"
             )
         return StratifiedKFold(min(n_splits, smallest), shuffle=True, random_state=self.random_state)
 
@@ -229,9 +229,9 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     @property
     def _n_dropped(self) -> int:
-        """1 where the first column is the constant less the others."""
-        shares = hasattr(self, "classes_") and self.method_ != "decision_function"
-        return int(shares and self.constant)
+        """1 where the first column is the constant minus the others, else 0."""
+        sums_to_one = hasattr(self, "classes_") and self.method_ != "decision_function"
+        return int(sums_to_one and self.constant)
 
     def _columns(self, values: Any) -> FloatArray:
         columns = self._outputs(values)[:, self._n_dropped :]

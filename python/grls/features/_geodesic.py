@@ -36,7 +36,7 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default=3
-        How many labelled points are asked for their class.
+        How many labelled points count.
     graph_neighbors : int, default=5
         With how many nearest points each point is joined in the graph (in both directions). The choice
         matters: too many join what is near in space but not along the manifold, too few leave long ways
@@ -165,9 +165,9 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         k = min(graph_neighbors, n_points - 1)
         if k == 0:
             return sparse.csr_array((n_points, n_points))
-        lengths, others = self._tree.kneighbors(n_neighbors=k)
-        here = np.repeat(np.arange(n_points), k)
-        return sparse.csr_array((lengths.ravel(), (here, others.ravel())), shape=(n_points, n_points))
+        lengths, ends = self._tree.kneighbors(n_neighbors=k)
+        starts = np.repeat(np.arange(n_points), k)
+        return sparse.csr_array((lengths.ravel(), (starts, ends.ravel())), shape=(n_points, n_points))
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features.
@@ -187,19 +187,19 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         require_well_formed(self.points_)
         k = min(self.graph_neighbors, self.points_.shape[0])
         lengths, neighbours = self._tree.kneighbors(X, n_neighbors=k)
-        itself = np.full(X.shape[0], -1, dtype=np.intp)
+        own_point = np.full(X.shape[0], -1, dtype=np.intp)  # where a row is a point of the graph
         for column in neighbours.T:
             same = _equal_rows(X, self.points_[column])
-            itself[same] = column[same]
+            own_point[same] = column[same]
 
         out = np.zeros((X.shape[0], len(self.classes_)))
-        for i, (point, near, far) in enumerate(zip(itself, neighbours, lengths, strict=True)):
+        for i, (point, ends, edges) in enumerate(zip(own_point, neighbours, lengths, strict=True)):
             if point >= 0:
                 sources, distances = self._sources[point], self._distances[point]
             else:  # every path goes through one of the row's neighbours, and on to what is nearest to that
-                sources = np.concatenate([self._sources[v] for v in near])
+                sources = np.concatenate([self._sources[v] for v in ends])
                 distances = np.concatenate(
-                    [self._distances[v] + away for v, away in zip(near, far, strict=True)]
+                    [self._distances[v] + edge for v, edge in zip(ends, edges, strict=True)]
                 )
                 nearest_first = np.lexsort((sources, distances))
                 sources = sources[nearest_first]
@@ -213,8 +213,8 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         """Return the features from labelled points, the nearest first."""
         counts = self.class_counts_[sources]
         rows = counts.sum(axis=1)
-        left = np.clip(self.n_neighbors - (np.cumsum(rows) - rows), 0, rows)
-        shares = (left / rows) @ counts
+        counted = np.clip(self.n_neighbors - (np.cumsum(rows) - rows), 0, rows)
+        shares = (counted / rows) @ counts
         if self.output == "indicator":
             return np.asarray(shares > 0, dtype=np.float64)
         return np.asarray(shares / max(shares.sum(), 1.0))
@@ -264,14 +264,14 @@ def _joined(edges: Any, points: Any, rows: FloatArray, n_neighbors: int, metric:
         total, largest = np.zeros(n_pieces), np.zeros(n_pieces)
         np.add.at(total, piece, rows)
         np.maximum.at(largest, piece, rows)
-        poor = np.flatnonzero(total - largest < n_neighbors)
-        if len(poor) == 0 or n_pieces == 1:
+        poor_pieces = np.flatnonzero(total - largest < n_neighbors)
+        if len(poor_pieces) == 0 or n_pieces == 1:
             return graph
-        for number in poor:
-            inside, outside = np.flatnonzero(piece == number), np.flatnonzero(piece != number)
-            nearest, distance = pairwise_distances_argmin_min(points[inside], points[outside], metric=metric)
+        for number in poor_pieces:
+            members, others = np.flatnonzero(piece == number), np.flatnonzero(piece != number)
+            nearest, distance = pairwise_distances_argmin_min(points[members], points[others], metric=metric)
             best = distance.argmin()
-            i, j = inside[best], outside[nearest[best]]
+            i, j = members[best], others[nearest[best]]
             lengths[min(i, j), max(i, j)] = distance[best]
 
 
@@ -286,19 +286,19 @@ def _nearest_sources(
     once finds them: a point that has enough of them passes nothing on.
     """
     n_points = graph.shape[0]
-    found: list[dict[int, float]] = [{} for _ in range(n_points)]
+    nearest: list[dict[int, float]] = [{} for _ in range(n_points)]
     total, largest = np.zeros(n_points), np.zeros(n_points)
     heap = [(0.0, int(s), int(s)) for s in np.flatnonzero(rows)]
     starts, others, lengths = graph.indptr.tolist(), graph.indices.tolist(), graph.data.tolist()
     while heap:
         distance, source, point = heapq.heappop(heap)
-        if source in found[point] or total[point] - largest[point] >= n_neighbors:
+        if source in nearest[point] or total[point] - largest[point] >= n_neighbors:
             continue
-        found[point][source] = distance
+        nearest[point][source] = distance
         total[point] += rows[source]
         largest[point] = max(largest[point], rows[source])
         for e in range(starts[point], starts[point + 1]):
             heapq.heappush(heap, (distance + lengths[e], source, others[e]))
-    sources = [np.fromiter(near, dtype=np.intp, count=len(near)) for near in found]
-    distances = [np.fromiter(near.values(), dtype=np.float64, count=len(near)) for near in found]
+    sources = [np.fromiter(near, dtype=np.intp, count=len(near)) for near in nearest]
+    distances = [np.fromiter(near.values(), dtype=np.float64, count=len(near)) for near in nearest]
     return sources, distances

@@ -52,7 +52,7 @@ def evaluate(values: Any, n_rows: int) -> NDArray[Any]:
 def names(transformer: Any, n_features: int) -> list[str]:
     """Return the names of a fitted transformer's features, made up where it has none."""
     try:
-        known = [str(name) for name in transformer.get_feature_names_out()]
+        given = [str(name) for name in transformer.get_feature_names_out()]
     except (AttributeError, ValueError, TypeError):
-        known = []
-    return known if len(known) == n_features else [f"feature{p}" for p in range(n_features)]
+        given = []
+    return given if len(given) == n_features else [f"feature{p}" for p in range(n_features)]

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array
 
 from .._validation import FloatArray, integer
-from ._style import class_colors, make_axes, scatter_classes
+from ._display import SingleDisplay, require_fitted, sample_labels
+from ._style import class_colors, scatter_classes
 
 __all__ = ["DecisionBoundaryDisplay"]
 
 
 @dataclass
-class DecisionBoundaryDisplay:
+class DecisionBoundaryDisplay(SingleDisplay):
     """What a classifier of two variables decides where.
 
     Parameters
@@ -43,8 +43,6 @@ class DecisionBoundaryDisplay:
     points: FloatArray
     labels: NDArray[Any] | None
     support: NDArray[np.intp] | None
-    ax_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
     regions_: Any = field(init=False, default=None)
     levels_: Any = field(init=False, default=None)
     support_marks_: Any = field(init=False, default=None)
@@ -83,20 +81,18 @@ class DecisionBoundaryDisplay:
         DecisionBoundaryDisplay
             The display.
         """
-        check_is_fitted(model)
-        if not hasattr(model, "decision_function"):
-            raise ValueError(f"{type(model).__name__} has no decision_function to draw")
+        no_values = f"{type(model).__name__} has no decision_function to draw"
+        require_fitted(model, "decision_function", no_values)
         names = getattr(X, "columns", None)
         points = check_array(X, dtype=np.float64)
         if points.shape[1] != 2:
             raise ValueError(f"this display shows two variables, X has shape {points.shape}")
-        if y is not None:
-            check_consistent_length(points, y)
+        labels = sample_labels(y, points)
         steps = integer(grid_resolution, "grid_resolution", minimum=2)
         low, high = points.min(axis=0), points.max(axis=0)
         spread = np.where(high > low, high - low, 1.0)
-        along = np.linspace(low - margin * spread, high + margin * spread, steps)
-        xx0, xx1 = np.meshgrid(along[:, 0], along[:, 1])
+        ticks = np.linspace(low - margin * spread, high + margin * spread, steps)
+        xx0, xx1 = np.meshgrid(ticks[:, 0], ticks[:, 1])
         grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
         if names is not None:
             grid = type(X)(grid, columns=names)
@@ -112,7 +108,7 @@ class DecisionBoundaryDisplay:
             values.reshape(steps, steps, *values.shape[1:]),
             np.asarray(model.classes_),
             points,
-            None if y is None else np.asarray(y),
+            labels,
             None if support is None else np.asarray(support),
         )
         return display.plot(ax=ax)
@@ -135,32 +131,32 @@ class DecisionBoundaryDisplay:
         DecisionBoundaryDisplay
             The display.
         """
-        ax = make_axes(ax)
+        return self._plot(ax, levels=levels)
+
+    def _draw(self, axes: Any, **options: Any) -> None:
         binary = self.response.ndim == 2
         n_classes = len(self.classes)
         borders = np.arange(n_classes + 1) - 0.5
         colors = class_colors(n_classes)
         # Two classes: the zero of the function itself, which is smoother than the steps of its sign.
         shown = self.response if binary else self.response.argmax(axis=2)
-        reach = float(np.abs(self.response).max()) + 1.0
-        edges = np.array([-reach, 0.0, reach]) if binary else borders
-        self.regions_ = ax.contourf(self.xx0, self.xx1, shown, levels=edges, colors=colors, alpha=0.22)
-        wanted = sorted(levels) if binary else list(borders[1:-1])
-        self.levels_ = ax.contour(
+        largest = float(np.abs(self.response).max()) + 1.0
+        edges = np.array([-largest, 0.0, largest]) if binary else borders
+        self.regions_ = axes.contourf(self.xx0, self.xx1, shown, levels=edges, colors=colors, alpha=0.22)
+        line_levels = sorted(options["levels"]) if binary else list(borders[1:-1])
+        self.levels_ = axes.contour(
             self.xx0,
             self.xx1,
             shown,
-            levels=wanted,
+            levels=line_levels,
             colors="#333333",
-            linestyles=["solid" if not binary or level == 0 else "dashed" for level in wanted],
-            linewidths=[1.4 if not binary or level == 0 else 0.9 for level in wanted],
+            linestyles=["solid" if not binary or level == 0 else "dashed" for level in line_levels],
+            linewidths=[1.4 if not binary or level == 0 else 0.9 for level in line_levels],
         )
         if self.support is not None:
-            self.support_marks_ = ax.scatter(
+            self.support_marks_ = axes.scatter(
                 *self.points[self.support].T, s=52, facecolors="none", edgecolors="#333333", linewidths=0.8
             )
-        scatter_classes(ax, self.points, self.labels)
-        ax.set_xlim(self.xx0.min(), self.xx0.max())
-        ax.set_ylim(self.xx1.min(), self.xx1.max())
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        scatter_classes(axes, self.points, self.labels)
+        axes.set_xlim(self.xx0.min(), self.xx0.max())
+        axes.set_ylim(self.xx1.min(), self.xx1.max())

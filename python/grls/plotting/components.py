@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, integer
-from ._style import make_axes, scatter_classes
+from ._display import SingleDisplay, require_fitted, sample_labels
+from ._style import scatter_classes
 
 __all__ = ["ComponentsDisplay"]
 
-_MOST_NAMES = 20  # classes a legend names
+_MAX_LEGEND = 20  # the most classes that a legend names
 
 
 @dataclass
-class ComponentsDisplay:
+class ComponentsDisplay(SingleDisplay):
     """Points in the plane of two components.
 
     Parameters
@@ -35,8 +34,6 @@ class ComponentsDisplay:
     points: FloatArray
     labels: NDArray[Any] | None
     names: tuple[str, str]
-    ax_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -68,20 +65,18 @@ class ComponentsDisplay:
         ComponentsDisplay
             The display.
         """
-        check_is_fitted(model)
+        require_fitted(model)
         Z = np.asarray(model.transform(X), dtype=np.float64)
-        across, up = (integer(c, "components", minimum=0) for c in components)
-        if max(across, up) >= Z.shape[1]:
+        first, second = (integer(c, "components", minimum=0) for c in components)
+        if max(first, second) >= Z.shape[1]:
             raise ValueError(f"components={components} are not there: the model has {Z.shape[1]}")
-        if y is not None:
-            check_consistent_length(Z, y)
+        labels = sample_labels(y, Z)
         shares = getattr(model, "explained_variance_ratio_", None)
         names = [
             f"component {c + 1}" + ("" if shares is None else f" ({100 * shares[c]:.3g} %)")
-            for c in (across, up)
+            for c in (first, second)
         ]
-        labels = None if y is None else np.asarray(y)
-        return cls(Z[:, [across, up]], labels, (names[0], names[1])).plot(ax=ax)
+        return cls(Z[:, [first, second]], labels, (names[0], names[1])).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, **options: Any) -> ComponentsDisplay:
         """Draw it.
@@ -98,11 +93,11 @@ class ComponentsDisplay:
         ComponentsDisplay
             The display.
         """
-        ax = make_axes(ax)
-        scatter_classes(ax, self.points, self.labels, **options)
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
-        if self.labels is not None and 1 < len(np.unique(self.labels)) <= _MOST_NAMES:
-            ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._plot(ax, **options)
+
+    def _draw(self, axes: Any, **options: Any) -> None:
+        scatter_classes(axes, self.points, self.labels, **options)
+        axes.set_xlabel(self.names[0])
+        axes.set_ylabel(self.names[1])
+        if self.labels is not None and 1 < len(np.unique(self.labels)) <= _MAX_LEGEND:
+            axes.legend(frameon=False)

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray
-from ._style import BLUE, GREEN, GREY, ORANGE, make_axes
+from ._display import Display, SingleDisplay, make_axes, require_fitted
+from ._style import BLUE, GREEN, GREY, ORANGE
 
 __all__ = ["DecompositionDisplay", "FitDisplay"]
 
 
-def _one_output(model: Any) -> None:
-    check_is_fitted(model)
+def _require_one_output(model: Any) -> None:
+    require_fitted(model)
     if model.dual_coef_.shape[1] != 1:
         raise ValueError(f"this display shows one output, the model has {model.dual_coef_.shape[1]}")
 
 
-def _along_one_variable(model: Any, X: ArrayLike, n_points: int) -> tuple[FloatArray, FloatArray]:
+def _along_one_variable(X: ArrayLike, n_points: int) -> tuple[FloatArray, FloatArray]:
     """Return the training values of the only variable and points from end to end, a little beyond."""
     values = np.asarray(X, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 1:
@@ -32,7 +32,7 @@ def _along_one_variable(model: Any, X: ArrayLike, n_points: int) -> tuple[FloatA
 
 
 @dataclass
-class FitDisplay:
+class FitDisplay(SingleDisplay):
     """A fit of one variable with its band.
 
     Parameters
@@ -48,8 +48,6 @@ class FitDisplay:
     line: FloatArray
     mean: FloatArray
     std: FloatArray
-    ax_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -84,27 +82,14 @@ class FitDisplay:
         FitDisplay
             The display.
         """
-        _one_output(model)
-        x, line = _along_one_variable(model, X, n_points)
+        _require_one_output(model)
+        x, line = _along_one_variable(X, n_points)
         mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
         display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std))
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> FitDisplay:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        FitDisplay
-            The display.
-        """
-        ax = make_axes(ax)
-        ax.fill_between(
+    def _draw(self, axes: Any, **options: Any) -> None:
+        axes.fill_between(
             self.line,
             self.mean - 1.96 * self.std,
             self.mean + 1.96 * self.std,
@@ -113,15 +98,13 @@ class FitDisplay:
             linewidth=0,
             label="95 % band",
         )
-        ax.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
-        ax.plot(self.line, self.mean, color=BLUE, label="prediction")
-        ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        axes.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
+        axes.plot(self.line, self.mean, color=BLUE, label="prediction")
+        axes.legend(frameon=False)
 
 
 @dataclass
-class DecompositionDisplay:
+class DecompositionDisplay(Display):
     """What the features know and what the kernel has learnt, side by side.
 
     Parameters
@@ -138,7 +121,6 @@ class DecompositionDisplay:
     known: FloatArray
     learnt: FloatArray
     axes_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -164,8 +146,8 @@ class DecompositionDisplay:
         DecompositionDisplay
             The display.
         """
-        _one_output(model)
-        x, line = _along_one_variable(model, X, n_points)
+        _require_one_output(model)
+        x, line = _along_one_variable(X, n_points)
         known, learnt = model.decompose(line[:, None])
         display = cls(x, None if y is None else np.ravel(y), line, np.ravel(known), np.ravel(learnt))
         return display.plot(axes=axes)
@@ -183,19 +165,23 @@ class DecompositionDisplay:
         DecompositionDisplay
             The display.
         """
-        left, right = make_axes(axes, 2)
-        if self.y is not None:
-            left.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
-        left.plot(self.line, self.known, color=ORANGE, label="features")
-        left.plot(self.line, self.known + self.learnt, color=BLUE, label="features + kernel")
-        left.set_title("the model")
-        left.legend(frameon=False)
-        right.axhline(0, color=GREY, linewidth=0.8)
-        if self.y is not None:
-            rest = self.y - np.interp(self.x, self.line, self.known)
-            right.plot(self.x, rest, ".", color=GREY, markersize=5, label="samples − features")
-        right.plot(self.line, self.learnt, color=GREEN, label="kernel")
-        right.set_title("what the kernel has learnt")
-        right.legend(frameon=False)
-        self.axes_, self.figure_ = np.array([left, right]), left.figure
+        axes = np.ravel(make_axes(axes, 2))
+        self._draw(axes)
+        self.axes_, self.figure_ = axes, axes[0].figure
         return self
+
+    def _draw(self, axes: Any, **options: Any) -> None:
+        whole, kernel_part = axes
+        if self.y is not None:
+            whole.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
+        whole.plot(self.line, self.known, color=ORANGE, label="features")
+        whole.plot(self.line, self.known + self.learnt, color=BLUE, label="features + kernel")
+        whole.set_title("the model")
+        whole.legend(frameon=False)
+        kernel_part.axhline(0, color=GREY, linewidth=0.8)
+        if self.y is not None:
+            residuals = self.y - np.interp(self.x, self.line, self.known)
+            kernel_part.plot(self.x, residuals, ".", color=GREY, markersize=5, label="samples − features")
+        kernel_part.plot(self.line, self.learnt, color=GREEN, label="kernel")
+        kernel_part.set_title("what the kernel has learnt")
+        kernel_part.legend(frameon=False)

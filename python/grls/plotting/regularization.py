@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray
-from ._style import ORANGE, make_axes
+from ._display import SingleDisplay, require_fitted
+from ._style import ORANGE
 
 __all__ = ["CriterionContourDisplay", "RegularizationPathDisplay"]
 
 
 @dataclass
-class RegularizationPathDisplay:
+class RegularizationPathDisplay(SingleDisplay):
     """The criterion along γ, and the choice.
 
     Parameters
@@ -36,8 +36,6 @@ class RegularizationPathDisplay:
     criterion_path: FloatArray
     chosen: Any
     name: str
-    ax_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> RegularizationPathDisplay:
@@ -55,9 +53,8 @@ class RegularizationPathDisplay:
         RegularizationPathDisplay
             The display.
         """
-        check_is_fitted(model)
-        if not hasattr(model, "criterion_path_"):
-            raise ValueError('the model has no path: fit it with regularization="loo", "gcv" or "reml"')
+        no_path = 'the model has no path: fit it with regularization="loo", "gcv" or "reml"'
+        require_fitted(model, "criterion_path_", no_path)
         display = cls(
             model.regularization_path_,
             model.criterion_path_,
@@ -66,44 +63,29 @@ class RegularizationPathDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> RegularizationPathDisplay:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        RegularizationPathDisplay
-            The display.
-        """
-        ax = make_axes(ax)
+    def _draw(self, axes: Any, **options: Any) -> None:
         curves = np.where(np.isfinite(self.criterion_path), self.criterion_path, np.nan)
         curves = curves.reshape(len(curves), -1)
         for p, curve in enumerate(curves.T):
-            (line,) = ax.plot(self.regularization_path, curve, label=f"output {p}")
+            (line,) = axes.plot(self.regularization_path, curve, label=f"output {p}")
             chosen = np.broadcast_to(self.chosen, curves.shape[1])[p]
             at = np.argmin(np.abs(self.regularization_path - chosen))
-            ax.plot(chosen, curve[at], "o", color=line.get_color())
-        ax.set_xscale("log")
+            axes.plot(chosen, curve[at], "o", color=line.get_color())
+        axes.set_xscale("log")
         if self.name != "reml":
-            ax.set_yscale("log")
-        ax.set_xlabel("regularization γ")
-        ax.set_ylabel(
+            axes.set_yscale("log")
+        axes.set_xlabel("regularization γ")
+        axes.set_ylabel(
             {"loo": "leave-one-out error", "gcv": "GCV", "reml": "-2 restricted log-likelihood"}[self.name]
         )
         if curves.shape[1] > 1:
-            ax.legend()
+            axes.legend()
         else:
-            ax.set_title(f"chosen: γ = {float(np.ravel(self.chosen)[0]):.2g}")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            axes.set_title(f"chosen: γ = {float(np.ravel(self.chosen)[0]):.2g}")
 
 
 @dataclass
-class CriterionContourDisplay:
+class CriterionContourDisplay(SingleDisplay):
     """The criterion over a kernel parameter and γ.
 
     Parameters
@@ -125,8 +107,6 @@ class CriterionContourDisplay:
     regularization_path: FloatArray
     criterion: FloatArray
     name: str
-    ax_: Any = field(init=False, default=None)
-    figure_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -165,12 +145,12 @@ class CriterionContourDisplay:
         if not isinstance(model.regularization, str):
             raise ValueError('the model must choose γ: set regularization="loo", "gcv" or "reml"')
         grid = np.sort(np.asarray(regularization_grid, dtype=np.float64))
-        wanted = np.asarray(values, dtype=np.float64)
+        parameters = np.asarray(values, dtype=np.float64)
         rows = []
-        for value in wanted:
+        for value in parameters:
             fitted = clone(model).set_params(**{parameter: value}, regularization_grid=grid, per_output=False)
             rows.append(fitted.fit(X, y).criterion_path_)
-        display = cls(parameter, wanted, grid, np.array(rows), str(model.regularization))
+        display = cls(parameter, parameters, grid, np.array(rows), str(model.regularization))
         return display.plot(ax=ax)
 
     @classmethod
@@ -189,9 +169,10 @@ class CriterionContourDisplay:
         CriterionContourDisplay
             The display.
         """
-        check_is_fitted(model)
-        if not hasattr(model, "criterion_surface_") or model.criterion_surface_.ndim != 2:
-            raise ValueError("the model must have been fitted with optimize={name: values} of one parameter")
+        no_grid = "the model must have been fitted with optimize={name: values} of one parameter"
+        require_fitted(model, "criterion_surface_", no_grid)
+        if model.criterion_surface_.ndim != 2:
+            raise ValueError(no_grid)
         record = model.optimization_
         display = cls(
             record.parameters[0],
@@ -202,30 +183,15 @@ class CriterionContourDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> CriterionContourDisplay:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        CriterionContourDisplay
-            The display.
-        """
-        ax = make_axes(ax)
+    def _draw(self, axes: Any, **options: Any) -> None:
         surface = np.where(np.isfinite(self.criterion), self.criterion, np.nan)
         shown = surface if self.name == "reml" else np.log10(surface)
-        filled = ax.contourf(self.regularization_path, self.values, shown, levels=20, cmap="viridis_r")
+        filled = axes.contourf(self.regularization_path, self.values, shown, levels=20, cmap="viridis_r")
         v, g = np.unravel_index(np.nanargmin(surface), surface.shape)
-        ax.plot(self.regularization_path[g], self.values[v], "*", color=ORANGE, markersize=13)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel("regularization γ")
-        ax.set_ylabel(self.parameter.removeprefix("kernel__"))
+        axes.plot(self.regularization_path[g], self.values[v], "*", color=ORANGE, markersize=13)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("regularization γ")
+        axes.set_ylabel(self.parameter.removeprefix("kernel__"))
         label = self.name if self.name == "reml" else f"log₁₀ {self.name}"
-        ax.figure.colorbar(filled, ax=ax, label=label)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        axes.figure.colorbar(filled, ax=axes, label=label)
