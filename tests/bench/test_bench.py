@@ -5,18 +5,15 @@ import importlib.util
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from repository import ROOT, needs
 from scipy.stats import norm
 
-ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "bench" / "peers").is_dir(), reason="the benchmarks are not part of this distribution"
-)
+pytestmark = needs("bench/peers")
 
 
 def run(*arguments, bench="peers"):

@@ -1,16 +1,12 @@
 """A run of seconds of the prior's benchmarks on artificial data; nobody looks at the times."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from repository import ROOT, needs
 
-ROOT = Path(__file__).resolve().parents[1]
-
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "bench" / "prior").is_dir(), reason="the benchmarks are not part of this distribution"
-)
+pytestmark = needs("bench/prior")
 
 
 @pytest.fixture

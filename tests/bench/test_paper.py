@@ -3,17 +3,13 @@
 import csv
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from repository import ROOT, needs
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).resolve().parents[1]
-
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "bench" / "paper").is_dir(), reason="the experiments are not part of this distribution"
-)
+pytestmark = needs("bench/paper")
 
 NAMES = sorted(
     path.stem for path in (ROOT / "bench/paper/experiments").glob("*.py") if not path.stem.startswith("_")

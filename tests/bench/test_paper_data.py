@@ -2,20 +2,16 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from repository import ROOT, needs
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).resolve().parents[1]
-
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "bench" / "paper").is_dir(), reason="the experiments are not part of this distribution"
-)
+pytestmark = needs("bench/paper")
 
 SMALL_TEXT = ["sizes=[30, 60]", "n_words=40", "n_topics=3"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

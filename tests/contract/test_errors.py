@@ -8,11 +8,11 @@ import grls
 import numpy as np
 import pandas as pd
 import pytest
+from builders import classifier, regressor
 from grls import GRLSClassifier, _core
 from grls._solvers import memory as _memory
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed, Sigmoid
-from models import classifier, regressor
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 

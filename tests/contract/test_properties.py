@@ -1,10 +1,10 @@
 """What must hold for any data: invariances and equivalences of the fitted function."""
 
 import numpy as np
+from builders import classifier, regressor
 from grls.kernels import Constant, Gaussian, Laplace, Linear, Polynomial
 from hypothesis import given
 from hypothesis import strategies as st
-from models import classifier, regressor
 from numpy.testing import assert_allclose
 
 RADIAL = [

@@ -1,11 +1,11 @@
 """What the README shows runs as it stands."""
 
 import re
-from pathlib import Path
 
 import numpy as np
+from repository import ROOT
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_examples_of_the_readme_run():

@@ -28,8 +28,8 @@ from grls.kernels import (
     Sigmoid,
     ThinPlate,
     as_kernel,
-    median_distance,
 )
+from grls.kernels.widths import median_distance
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import chi2_kernel

@@ -165,7 +165,7 @@ def test_the_constant_keeps_the_mean_of_the_data_in_the_pre_image():
 
 def test_the_pre_image_takes_its_width_from_the_components_and_another_kernel_where_asked():
     model = KernelPCA(3, "gaussian", fit_inverse_transform=True).fit(X)
-    assert model.inverse_.kernel_.sigma == grls.kernels.median_distance(model.fit_transform(X))
+    assert model.inverse_.kernel_.sigma == grls.kernels.widths.median_distance(model.fit_transform(X))
     anisotropic = Gaussian(sigma=[1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match="set inverse_kernel"):
         KernelPCA(3, anisotropic, fit_inverse_transform=True).fit(X)

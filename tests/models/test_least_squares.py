@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from builders import classifier, regressor
 from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed
-from models import classifier, regressor
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.interpolate import RBFInterpolator

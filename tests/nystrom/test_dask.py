@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import pytest
 from grls import nystrom
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
+from repository import ROOT
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
@@ -231,7 +231,7 @@ def test_what_dask_cannot_do_is_said():
 
 
 def test_the_example_runs():
-    example = Path(__file__).resolve().parents[1] / "examples" / "dask_cluster.py"
+    example = ROOT / "examples" / "dask_cluster.py"
     if not example.exists():
         pytest.skip("the examples are not part of this distribution")
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=300)

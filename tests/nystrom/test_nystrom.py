@@ -18,9 +18,9 @@ from grls import (
     NystromGRLSClassifier,
     NystromGRLSRegressor,
     _core,
-    _landmarks,
-    _sums,
 )
+from grls._nystrom import centers as _landmarks
+from grls._nystrom import sums as _sums
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Linear, Log, Multiquadric, Sigmoid, ThinPlate
 from hypothesis import given
