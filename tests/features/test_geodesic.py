@@ -21,13 +21,6 @@ def problem(seed, n=14, more=12, d=2):
     return rng.normal(size=(n, d)), rng.integers(0, 3, size=n), rng.normal(size=(more, d)), rng
 
 
-def shares(distances, labels, classes, k, *, leave_out=None):
-    """Features of one point from its distances to the labelled rows."""
-    order = [i for i in np.argsort(distances, kind="stable") if i != leave_out][:k]
-    order = [i for i in order if np.isfinite(distances[i])]
-    return np.array([np.mean(labels[order] == c) for c in classes])
-
-
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 4), graph_k=st.integers(1, 5))
 def test_features_come_from_the_shortest_paths(seed, k, graph_k):
     X, y, more, rng = problem(seed)
@@ -38,9 +31,11 @@ def test_features_come_from_the_shortest_paths(seed, k, graph_k):
     graph[edges.row, edges.col] = edges.data
     assert_array_equal(graph, graph.T)
     D = reference.shortest_paths(graph)[:, : len(y)]
-    expected = [shares(D[i], y, knn.classes_, k, leave_out=i) for i in range(len(y))]
+    expected = [reference.class_shares(D[i], y, knn.classes_, k, leave_out=i) for i in range(len(y))]
     assert_allclose(T, expected)
-    assert_allclose(knn.transform(more), [shares(row, y, knn.classes_, k) for row in D[len(y) :]])
+    assert_allclose(
+        knn.transform(more), [reference.class_shares(row, y, knn.classes_, k) for row in D[len(y) :]]
+    )
     # A new row is joined to its nearest points.
     new = rng.normal(size=(6, 2))
     points = np.vstack([X, more])
@@ -48,7 +43,7 @@ def test_features_come_from_the_shortest_paths(seed, k, graph_k):
     for row, got in zip(to_points, knn.transform(new), strict=True):
         near = np.argsort(row)[:graph_k]
         distances = (row[near, None] + D[near]).min(axis=0)
-        assert_allclose(got, shares(distances, y, knn.classes_, k))
+        assert_allclose(got, reference.class_shares(distances, y, knn.classes_, k))
 
 
 @given(seed=st.integers(0, 10_000), graph_k=st.integers(1, 5))

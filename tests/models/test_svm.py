@@ -300,12 +300,11 @@ def test_the_printed_program_the_virtual_samples_and_the_direct_form_are_one():
     assert_allclose(printed, function, atol=1e-6)
     # (23) is as small as it is for the solution of the direct form
     H = reference.H(Phi, T, pivots)
-
-    def program(a):
-        signed = (y * a)[rest]
-        return signed @ H @ signed / 2 - 2 * gamma * a.sum()
-
-    assert_allclose(program(alpha), program(2 * gamma * y * c_virtual), rtol=1e-6)
+    assert_allclose(
+        reference.svm_program(H, y, alpha, rest, gamma),
+        reference.svm_program(H, y, 2 * gamma * y * c_virtual, rest, gamma),
+        rtol=1e-6,
+    )
     exact = SVMGBClassifier("precomputed", features=lambda K: T, C=C[0], solver="ipm").fit(Phi, y)
     assert_allclose(function, exact.decision_function(Phi), atol=1e-5)
 
@@ -430,18 +429,18 @@ def test_a_feature_that_only_some_pairs_have_is_no_fault():
 def test_a_finite_variance_is_a_kernel_with_the_features_in_it(solver, variance):
     X, y = noisy(m=100)
     T = free_features(3)(X)
-    U = np.linalg.qr(T)[0]
-    matrix = Gaussian(1.5)(X) + variance * U @ U.T
+    added = reference.feature_kernel(T, T, T, variance)
+    matrix = Gaussian(1.5)(X) + added
     model = SVMGBClassifier(
         Gaussian(1.5), features=free_features(3), feature_variance=variance, solver=solver, tol=1e-7
     ).fit(X, y)
     wanted = SVMGBClassifier("precomputed", features=None, solver="ipm").fit(matrix, y)
     assert_allclose(model.objective_, wanted.objective_, rtol=1e-5 if solver == "osqp" else 1e-6)
     assert_allclose(model.decision_function(X), wanted.decision_function(matrix), atol=2e-3)
-    if variance <= 10:  # beyond, the last digits of c are all it takes to change τUUᵀc
+    if variance <= 10:  # beyond, the last digits of c are all it takes to change the features' part
         c = np.zeros(100)
         c[model.support_] = model.dual_coef_[:, 0]
-        assert_allclose(model.decompose(X)[0], variance * U @ (U.T @ c), atol=2e-3)
+        assert_allclose(model.decompose(X)[0], added @ c, atol=2e-3)
 
 
 def test_a_growing_variance_leads_to_free_features():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from grls import GRLSRegressor
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed
 from numpy.testing import assert_allclose
@@ -15,18 +16,6 @@ def data(m=40, seed=0):
     return X, 2 * X[:, 0] + np.sin(X[:, 0]) + 0.1 * rng.normal(size=m), rng.uniform(0.5, 3, size=m)
 
 
-def universal_kriging(kernel, X, T, y, weights, gamma, X_new, T_new):
-    """Textbook universal kriging with dense matrices: covariance of the function, and of the coefficients."""
-    A = kernel(X) + gamma * weights.sum() * np.diag(1 / weights)
-    inverse = np.linalg.inv(A)
-    gls = np.linalg.inv(T.T @ inverse @ T)
-    projector = inverse - inverse @ T @ gls @ T.T @ inverse
-    tau = y @ projector @ y / (len(X) - T.shape[1])
-    K = kernel(X, X_new)
-    drift = T_new - K.T @ inverse @ T
-    return tau * (kernel(X_new) - K.T @ inverse @ K + drift @ gls @ drift.T), tau * gls, tau
-
-
 @pytest.mark.parametrize("kernel", [Gaussian(sigma=1.5), Laplace(sigma=2.0) + 0.1 * Linear()])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("precision", ["double", "mixed"])
@@ -37,14 +26,16 @@ def test_variances_equal_universal_kriging(kernel, weighted, precision):
     model.fit(X, y, sample_weight=weights if weighted else None)
     X_new = np.linspace(-5, 15, 23)[:, None]
     T, T_new = model.features_.transform(X), model.features_.transform(X_new)
-    cov, gls, tau = universal_kriging(kernel, X, T, y, weights, 1e-3, X_new, T_new)
+    cov, gls, variance = reference.universal_kriging(
+        kernel(X), kernel(X, X_new), kernel(X_new), T, T_new, y, 1e-3, weights
+    )
     mean, std = model.predict(X_new, return_std=True)
     assert_allclose(mean, model.predict(X_new))
     assert_allclose(std**2, np.diag(cov), rtol=1e-6)
     assert_allclose(model.predict(X_new, return_cov=True)[1], cov, rtol=1e-5, atol=1e-7 * cov.max())
     assert_allclose(model.feature_coef_std_[:, 0], np.sqrt(np.diag(gls)), rtol=1e-6)
-    assert_allclose(model.kernel_variance_, [tau], rtol=1e-7)
-    assert_allclose(model.noise_variance_, [tau * 1e-3 * weights.sum()], rtol=1e-7)
+    assert_allclose(model.kernel_variance_, [variance], rtol=1e-7)
+    assert_allclose(model.noise_variance_, [variance * 1e-3 * weights.sum()], rtol=1e-7)
 
 
 def test_variances_are_those_of_a_gaussian_process_whose_trend_is_free():

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+import reference
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
 from grls._selection.kernel_parameters import Parameters, _Objective
 from grls._selection.regularization import select
@@ -99,15 +100,6 @@ def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, fea
     return _Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
-def central_differences(function, values, relative=1e-5):
-    out = []
-    for i, value in enumerate(values):
-        step = np.zeros(len(values))
-        step[i] = relative * value
-        out.append((function(values + step) - function(values - step)) / (2 * relative * value))
-    return np.array(out)
-
-
 @pytest.mark.parametrize(("kernel", "names"), TUNABLE, ids=lambda value: repr(value))
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -116,7 +108,7 @@ def test_gradients_are_those_of_finite_differences(kernel, names, criterion, wei
     function, problem = objective(kernel, names, criterion, X, y, w if weighted else None)
     values = np.append(function.parameters.get(), 1e-3)
     value, gradient = function.value_and_gradient(values)
-    numerical = central_differences(lambda v: function.value_and_gradient(v)[0], values)
+    numerical = reference.central_differences(lambda v: function.value_and_gradient(v)[0], values)
     assert_allclose(gradient, numerical, rtol=1e-5, atol=1e-6 * np.abs(numerical).max())
     # The value is that of the path.
     chosen = select(
@@ -169,7 +161,7 @@ def test_gradients_on_the_built_in_routines(criterion, backend):
     X, y, w = data(m=200)
     function, _ = objective(Matern(WIDTHS, 2.5), ["sigma"], criterion, X, y, w)
     values = np.append(function.parameters.get(), 1e-3)
-    numerical = central_differences(lambda v: function.value_and_gradient(v)[0], values)
+    numerical = reference.central_differences(lambda v: function.value_and_gradient(v)[0], values)
     assert_allclose(function.value_and_gradient(values)[1], numerical, rtol=1e-4)
 
 

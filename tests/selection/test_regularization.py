@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from grls import (
     GRLSClassifier,
     GRLSRegressor,
@@ -75,12 +76,12 @@ def test_the_path_equals_dense_numpy(m, backend):
         path = _core.path(None, Phi, T, y[:, None], weights, shifts, False, True, 1e-12)
     finally:
         _core.select_backend("library")
+    perpendicular, _ = reference.reduced(Phi, T, weights)
     s = np.sqrt(weights)
-    N = np.linalg.svd((s * T[:, 0])[:, None], full_matrices=True)[0][:, 1:]
     for g, shift in enumerate(shifts):
-        inverse = np.linalg.inv(N.T @ (s[:, None] * Phi * s) @ N + shift * np.eye(m - 1))
-        B = N @ inverse @ N.T
+        B = reference.residual_operator(Phi, T, shift, weights)
         c = B @ (s * y)
+        inverse = np.linalg.inv(perpendicular + shift * np.eye(m - 1))
         assert_allclose(path["c"][g][:, 0], c, atol=1e-8 * np.abs(c).max())
         assert_allclose(path["diagonal"][g], np.diag(B), rtol=1e-8)
         assert_allclose(path["trace"][g], np.trace(inverse), rtol=1e-8)
@@ -89,23 +90,23 @@ def test_the_path_equals_dense_numpy(m, backend):
         assert_allclose(path["squared_norm"][g], c @ c, rtol=1e-8)
 
 
-def criterion(name, X, y, gamma):
-    """GCV and REML written out with dense matrices, φ = {1}."""
-    m = len(X)
-    N = np.linalg.svd(np.ones((m, 1)), full_matrices=True)[0][:, 1:]
-    H = N.T @ KERNEL(X) @ N + gamma * m * np.eye(m - 1)
-    if name == "gcv":
-        rest = gamma * m * N @ np.linalg.solve(H, N.T)  # y - f = rest @ y
-        return np.mean((rest @ y) ** 2) / np.mean(np.diag(rest)) ** 2
-    quadratic = N.T @ y @ np.linalg.solve(H, N.T @ y)
-    return np.linalg.slogdet(H)[1] + (m - 1) * np.log(quadratic / (m - 1))
+CRITERIA = {
+    "loo": reference.mean_squared_leave_one_out,
+    "gcv": reference.gcv,
+    "reml": reference.reml,
+}
 
 
-@pytest.mark.parametrize("name", ["gcv", "reml"])
-def test_gcv_and_reml_equal_dense_numpy(name):
-    X, y, _ = data(60)
-    model = GRLSRegressor(KERNEL, regularization=name, regularization_grid=GRID).fit(X, y)
-    expected = [criterion(name, X, y, gamma) for gamma in GRID]
+@pytest.mark.parametrize("features", [None, "constant", "quadratic"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", CRITERIA)
+def test_the_criteria_equal_dense_numpy(name, weighted, features):
+    X, y, weights = data(60)
+    weights = weights if weighted else None
+    model = GRLSRegressor(KERNEL, features=features, regularization=name, regularization_grid=GRID)
+    model.fit(X, y, sample_weight=weights)
+    T = np.empty((60, 0)) if features is None else model.features_.transform(X)
+    expected = [CRITERIA[name](KERNEL(X), T, y, gamma, weights) for gamma in GRID]
     assert_allclose(model.regularization_path_, GRID)
     assert_allclose(model.criterion_path_, expected, rtol=1e-9)
     assert model.regularization_ == model.regularization_path_[np.argmin(expected)]
@@ -249,15 +250,6 @@ def test_targets_that_overflow_the_criterion_are_a_clear_error():
         GRLSRegressor(KERNEL).fit(X, 1e200 * y)
 
 
-def least_squares(T, Y, weights=None):
-    """Ordinary least squares on the columns of T: coefficients, values and leave-one-out residuals."""
-    s = np.ones((len(T), 1)) if weights is None else np.sqrt(weights)[:, None]
-    beta = np.linalg.lstsq(s * T, s * Y.reshape(len(T), -1), rcond=None)[0]
-    Q = np.linalg.qr(s * T)[0]
-    left = (Y.reshape(len(T), -1) - T @ beta) / (1 - (Q**2).sum(axis=1)[:, None])
-    return tuple(a.reshape(-1, *Y.shape[1:]) for a in (beta, T @ beta, left))
-
-
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("k", [1, 3])
@@ -266,7 +258,7 @@ def test_features_that_leave_the_kernel_nothing_give_ordinary_least_squares(crit
     X, y, weights = data(m=120, k=k)
     weights = weights if weighted else None
     features = PolynomialFeatures(1)
-    beta, values, left = least_squares(features.fit_transform(X), y, weights)
+    beta, values, left = reference.ordinary_least_squares(features.fit_transform(X), y, weights)
     for settings in ({}, {"per_output": True}, {"regularization_grid": [1e-30, 1e-3, 1.0]}):
         model = GRLSRegressor(Linear(), features=features, regularization=criterion, **settings)
         model.fit(make(X), y, sample_weight=weights)
@@ -287,7 +279,7 @@ def test_a_polynomial_kernel_beside_its_own_polynomials_is_the_trend_alone(kerne
     X = X + offset
     model = GRLSRegressor(kernel, features=PolynomialTrend(degree)).fit(X, y)
     T = model.features_.transform(X)
-    assert_allclose(model.predict(X), least_squares(T, y)[1], rtol=0, atol=1e-8)
+    assert_allclose(model.predict(X), reference.ordinary_least_squares(T, y)[1], rtol=0, atol=1e-8)
     # As a matrix, whose rounding errors are another's.
     given = GRLSRegressor(Precomputed(), features=lambda K: T).fit(kernel(X), y)
     assert_allclose(given.predict(kernel(X)), model.predict(X), rtol=0, atol=1e-8)
@@ -297,9 +289,9 @@ def test_a_polynomial_kernel_beside_its_own_polynomials_is_the_trend_alone(kerne
 def test_a_classifier_whose_features_leave_the_kernel_nothing_is_least_squares(criterion):
     X, y = load_iris(return_X_y=True)
     model = GRLSClassifier(Linear(), features="linear", criterion=criterion).fit(X, y)
-    _, values, left = least_squares(np.c_[np.ones(len(X)), X], 2.0 * (y[:, None] == np.arange(3)) - 1)
-    assert_allclose(model.decision_function(X), values, rtol=0, atol=1e-8)
     targets = 2.0 * (y[:, None] == np.arange(3)) - 1
+    _, values, left = reference.ordinary_least_squares(np.c_[np.ones(len(X)), X], targets)
+    assert_allclose(model.decision_function(X), values, rtol=0, atol=1e-8)
     # Rows at the same point are left out together: compare where there are none.
     alone = np.unique(X, axis=0, return_index=True, return_counts=True)
     alone = alone[1][alone[2] == 1]
@@ -327,7 +319,7 @@ def test_optimizing_a_kernel_that_the_features_leave_nothing_of_changes_nothing(
     X, y, _ = data(m=60)
     model = GRLSRegressor(Polynomial(degree=2), features="quadratic", optimize="c", n_restarts=0).fit(X, y)
     T = model.features_.transform(X)
-    assert_allclose(model.predict(X), least_squares(T, y)[1], rtol=0, atol=1e-8)
+    assert_allclose(model.predict(X), reference.ordinary_least_squares(T, y)[1], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
@@ -338,12 +330,12 @@ def test_a_prior_on_columns_that_are_free_features_too_is_without_effect(criteri
     features = PolynomialFeatures(1) if m > 3 else lambda X: np.c_[np.ones(len(X)), X[:, :1]]
     model = PriorRLSRegressor(features=features, regularization=criterion).fit(columns, y)
     T = np.c_[np.ones(m), X] if m > 3 else np.c_[np.ones(m), X[:, :1]]
-    assert_allclose(model.predict(columns), least_squares(T, y)[1], rtol=0, atol=1e-8)
+    assert_allclose(model.predict(columns), reference.ordinary_least_squares(T, y)[1], rtol=0, atol=1e-8)
 
 
 def test_nystrom_features_that_leave_the_kernel_nothing_give_ordinary_least_squares():
     X, y, _ = data(m=120)
-    values = least_squares(np.c_[np.ones(len(X)), X], y)[1]
+    values = reference.ordinary_least_squares(np.c_[np.ones(len(X)), X], y)[1]
     for criterion in ("gcv", "holdout"):
         model = NystromGRLSRegressor(Linear(), features="linear", regularization=criterion, n_centers=20)
         assert_allclose(model.fit(X, y).predict(X), values, rtol=0, atol=1e-8)
