@@ -35,6 +35,7 @@ def rows(output):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_every_peer_that_is_installed_gives_the_limits_answers(rows):
     differences = {(r["scene"], r["name"]): float(r["difference"]) for r in rows if r["stage"] == "fit"}
     expected = {
@@ -52,6 +53,7 @@ def test_every_peer_that_is_installed_gives_the_limits_answers(rows):
         assert difference < (1e-3 if name == "grls single" else 1e-9), name
 
 
+@pytest.mark.slow
 def test_every_stage_is_measured_at_every_size(rows):
     measured = {(r["scene"], r["stage"], r["m"]) for r in rows if r["name"] == "grls"}
     stages = ("fit", "predict", "one row", "memory")
@@ -60,6 +62,7 @@ def test_every_stage_is_measured_at_every_size(rows):
     }
 
 
+@pytest.mark.slow
 def test_results_say_where_they_come_from_and_name_no_host(output):
     content = json.loads((output / "peers.json").read_text(encoding="utf-8"))
     assert {"processor", "cores", "python", "packages", "commit"} <= content["machine"].keys()
@@ -72,12 +75,14 @@ def test_a_stored_table_names_the_command_that_prints_it(path):
     assert "`python -m bench." in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_table_and_the_picture_are_written(output):
     assert "÷ limit" in (output / "peers.md").read_text(encoding="utf-8")
     if importlib.util.find_spec("matplotlib"):
         assert (output / "peers.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_support_vector_machines_are_compared_at_the_same_objective(tmp_path):
     command = [sys.executable, "-m", "bench.svm", "--quick", "--output", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=300)
@@ -129,6 +134,7 @@ def test_a_wrong_answer_stops_the_run(monkeypatch, capsys):
 # The choice of γ.
 
 
+@pytest.mark.slow
 def test_the_choice_of_regularization_is_timed_beside_a_grid_search(tmp_path):
     done = run("--output", tmp_path, bench="selection")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -144,6 +150,7 @@ def test_the_choice_of_regularization_is_timed_beside_a_grid_search(tmp_path):
 # Kernel PCA.
 
 
+@pytest.mark.slow
 def test_kernel_pca_is_timed_beside_its_peer(tmp_path):
     done = run("--output", tmp_path, bench="kpca")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -184,6 +191,7 @@ def real_output(tmp_path_factory):
     return directory
 
 
+@pytest.mark.slow
 def test_every_scene_has_every_method_and_its_scores(real_output):
     with (real_output / "real.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -198,6 +206,7 @@ def test_every_scene_has_every_method_and_its_scores(real_output):
     assert error["motorcycle", "grls reml"] < 0.6 * error["motorcycle", "trend alone"]
 
 
+@pytest.mark.slow
 def test_the_report_of_real_data_is_written(real_output):
     text = (real_output / "real.md").read_text(encoding="utf-8")
     assert "in the 95 % band" in text
@@ -249,6 +258,7 @@ def test_scores_are_those_of_a_normal_distribution(monkeypatch):
 # Many rows.
 
 
+@pytest.mark.slow
 def test_every_scene_of_many_rows_runs(tmp_path):
     scenes = ["mnist", "svc", "rows", "exact", "regression"]
     scenes += ["dask"] if importlib.util.find_spec("distributed") else []

@@ -29,6 +29,7 @@ def paper(monkeypatch):
     registered.update(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_writes_table_page_and_picture(paper, tmp_path, name, capsys):
     if paper.registry.experiments()[name].data:

@@ -117,6 +117,7 @@ def complete(folder, name):
     return content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["grls_2", "grls_2_training"])
 def test_text_has_a_row_for_every_data_set_size_run_and_method(paper, tmp_path, name):
     changes = [*SMALL_TEXT, "datasets=['rec', '4-universities']"]
@@ -133,6 +134,7 @@ def test_text_has_a_row_for_every_data_set_size_run_and_method(paper, tmp_path, 
     assert float(best["accuracy"]) > 0.7  # three classes with words of their own are told apart
 
 
+@pytest.mark.slow
 def test_more_runs_keep_the_cells_that_are_there_and_a_time_limit_loses_none(paper, tmp_path, monkeypatch):
     from bench.paper.experiments import _text
 
@@ -160,6 +162,7 @@ def test_more_runs_keep_the_cells_that_are_there_and_a_time_limit_loses_none(pap
     assert len(complete(tmp_path, "svmgb_3")["findings"]) == 2
 
 
+@pytest.mark.slow
 def test_objects_with_neighbours_on_the_manifold_as_features(paper, tmp_path):
     assert performed(paper, tmp_path, "svmgb_1", changes=["per_class=[4, 6]", "graphs=[2, 3]"]) == 0
     complete(tmp_path, "svmgb_1")
@@ -190,6 +193,7 @@ def test_features_of_a_fold_do_not_know_its_labels(paper):
     assert not np.array_equal(features, again)
 
 
+@pytest.mark.slow
 def test_kernels_that_nobody_has_tuned(paper, tmp_path):
     assert performed(paper, tmp_path, "svmgb_2") == 0
     content = complete(tmp_path, "svmgb_2")
@@ -197,6 +201,7 @@ def test_kernels_that_nobody_has_tuned(paper, tmp_path):
     assert [finding["claim"].split()[0] for finding in content["findings"]] == ["SVM-GB", "G-RLSC"]
 
 
+@pytest.mark.slow
 def test_digits(paper, tmp_path):
     assert performed(paper, tmp_path, "figure_4_1") == 0
     assert sum(int(r["training"]) for r in table(tmp_path, "figure_4_1")) == 1200
@@ -206,6 +211,7 @@ def test_digits(paper, tmp_path):
     assert len(table(tmp_path, "figure_4_2")) == 9
 
 
+@pytest.mark.slow
 def test_machines_for_digits(paper, tmp_path):
     changes = ["training=400", "few=200", "many=400", "tune_rows=100", "centers=100"]
     assert performed(paper, tmp_path, "figure_4_3", changes=changes) == 0
@@ -216,6 +222,7 @@ def test_machines_for_digits(paper, tmp_path):
     assert (tmp_path / "figure_4_3_linear.png").exists()
 
 
+@pytest.mark.slow
 def test_choices_for_digits_are_made_without_the_test_digits(paper, tmp_path):
     from bench.paper.experiments import _digits
 
@@ -248,6 +255,7 @@ def test_moved_digits_are_the_digits_elsewhere(paper):
     assert np.allclose(distorted(images, rng, size=1e-6), images, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_transfer_between_pairs_of_topics(paper, tmp_path, monkeypatch):
     from bench.prior import news
 

@@ -59,6 +59,7 @@ def ten_thousand_fits():
     return growth(lambda: model.fit(points, targets), 10_000)
 
 
+@pytest.mark.slow
 def test_ten_thousand_fits_leave_no_memory_behind():
     """In a process of its own: what other tests left in the heap would come and go with it."""
     script = "import sys; sys.path[:0] = sys.argv[1:]; import test_resources; "
@@ -74,6 +75,7 @@ def support_vector_machines():
     return growth(lambda: [model.fit(points, labels) for model in models], 2000)
 
 
+@pytest.mark.slow
 def test_support_vector_machines_leave_no_memory_behind():
     script = "import sys; sys.path[:0] = sys.argv[1:]; import test_resources; "
     script += "print(test_resources.support_vector_machines())"
@@ -87,6 +89,7 @@ def test_predictions_and_kernel_matrices_leave_no_memory_behind():
     assert growth(lambda: (model.predict(X[:50]), model.kernel_(X[:50])), 2000) < 2**21
 
 
+@pytest.mark.slow
 def test_fits_that_fail_leave_no_memory_behind():
     twice = np.vstack([X[:100], X[:100]])
 

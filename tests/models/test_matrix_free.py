@@ -56,7 +56,11 @@ def test_products_in_single_precision_are_corrected(precision, monkeypatch):
     direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-3))
     assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
     assert free.precision_ == precision
-    # Too little regularization for single precision: double precision takes over.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_double_precision_takes_over_where_regularization_is_too_little_for_single(precision, monkeypatch):
     monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 400)
     direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-9))
     assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-4)
@@ -138,6 +142,7 @@ def test_variances_of_sparse_data():
     assert_allclose(got, wanted, atol=1e-6)
 
 
+@pytest.mark.crossed("scale", "precision", every=2)
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
 def test_targets_of_any_size_have_the_same_model(scale, precision):

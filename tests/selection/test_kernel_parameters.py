@@ -100,6 +100,7 @@ def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, fea
     return _Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
+@pytest.mark.crossed("kernel", "criterion", "weighted", every=2)
 @pytest.mark.parametrize(("kernel", "names"), TUNABLE, ids=lambda value: repr(value))
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -123,6 +124,7 @@ def test_gradients_are_those_of_finite_differences(kernel, names, criterion, wei
     assert_allclose(value, chosen.criterion[0], rtol=1e-9)
 
 
+@pytest.mark.crossed("criterion", "form", "d", "m", "threads", every=3)
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("d", [4, 20])
