@@ -12,6 +12,30 @@ settings.load_profile("grls")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave the slow tests out unless they are asked for, by `--slow` or by name."""
+    numbers = {}  # of the values of a factor, in the order in which they come
+    for item in items:
+        for mark in item.iter_markers("crossed"):
+            total = 0
+            for factor in mark.args:
+                values = numbers.setdefault((item.function, factor), {})
+                total += values.setdefault(id(item.callspec.params[factor]), len(values))
+            if total % mark.kwargs["every"]:
+                item.add_marker(pytest.mark.slow)
+    if config.getoption("--slow") or any("::" in argument for argument in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
 @pytest.fixture(params=["library", "eigen"])
 def backend(request):
     """Each test with this fixture runs on SciPy's BLAS and on the built-in routines."""

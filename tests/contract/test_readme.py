@@ -1,0 +1,25 @@
+"""What the README shows runs as it stands."""
+
+import re
+
+import numpy as np
+from repository import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_readme_run():
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) >= 4
+    names = {}
+    for block in blocks:
+        exec(block, names)  # each block goes on from those before
+    known, learnt = names["known"], names["learnt"]
+    assert "period=12.0" in repr(names["season"].kernel_)
+    assert np.allclose(known + learnt, names["model"].predict(names["x"]))
+    assert names["std"] > 0
+
+
+def test_the_readme_names_one_command_for_the_demo_and_one_for_the_tests():
+    commands = re.findall(r"^python3 -m venv .*$", README, flags=re.MULTILINE)
+    assert [command.rsplit("/", 1)[1] for command in commands] == ["grls demo", "pytest"]

@@ -1,0 +1,250 @@
+"""Memory, threads and processes: nothing leaks, limits are obeyed, settings are put back."""
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import grls
+import numpy as np
+import pytest
+from builders import classifier, regressor
+from grls import _core
+from grls.kernels import Gaussian, Laplace
+from numpy.testing import assert_allclose
+from repository import TESTS
+from scipy.linalg import blas
+from threadpoolctl import threadpool_info, threadpool_limits
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, size=(400, 3))
+Y = np.sin(3 * X[:, 0]) + X[:, 1]
+
+
+def memory():
+    """Bytes in use: of the process where the system tells, else of Python."""
+    gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)  # what the C library keeps for later is no leak, and comes and goes in steps
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return tracemalloc.get_traced_memory()[0]
+
+
+def growth(action, times):
+    """How much memory `action` costs that is not given back, after a warm-up."""
+    if sys.platform != "linux":
+        tracemalloc.start()
+    for _ in range(times // 2):
+        action()
+    before = memory()
+    for _ in range(times):
+        action()
+    after = memory()
+    if sys.platform != "linux":
+        tracemalloc.stop()
+    return after - before
+
+
+def ten_thousand_fits():
+    points, targets = X[:20], Y[:20]
+    model = regressor(Gaussian(0.5), features=lambda X: X[:, :1])
+    return growth(lambda: model.fit(points, targets), 10_000)
+
+
+@pytest.mark.slow
+def test_ten_thousand_fits_leave_no_memory_behind():
+    """In a process of its own: what other tests left in the heap would come and go with it."""
+    script = "import sys; sys.path[:0] = sys.argv[1:]; import test_resources; "
+    script += "print(test_resources.ten_thousand_fits())"
+    command = [sys.executable, "-c", script, str(TESTS), str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2**21  # 210 bytes a fit
+
+
+def support_vector_machines():
+    points, labels = X[:40], Y[:40] > 0
+    models = [grls.SVMGBClassifier(Gaussian(0.5), features="linear", solver=s) for s in ("native", "ipm")]
+    return growth(lambda: [model.fit(points, labels) for model in models], 2000)
+
+
+@pytest.mark.slow
+def test_support_vector_machines_leave_no_memory_behind():
+    script = "import sys; sys.path[:0] = sys.argv[1:]; import test_resources; "
+    script += "print(test_resources.support_vector_machines())"
+    command = [sys.executable, "-c", script, str(TESTS), str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2**20  # 260 bytes a fit
+
+
+def test_predictions_and_kernel_matrices_leave_no_memory_behind():
+    model = regressor(Gaussian(0.5) + Laplace(1.0).on([0])).fit(X, Y)
+    assert growth(lambda: (model.predict(X[:50]), model.kernel_(X[:50])), 2000) < 2**21
+
+
+@pytest.mark.slow
+def test_fits_that_fail_leave_no_memory_behind():
+    twice = np.vstack([X[:100], X[:100]])
+
+    def fail():
+        with pytest.raises(grls.NotPositiveDefiniteError):
+            regressor(Gaussian(0.5), regularization=0.0).fit(twice, np.tile(Y[:100], 2))
+
+    assert growth(fail, 1000) < 2**22
+
+
+def test_a_large_fit_gives_its_matrix_back():
+    points = RNG.uniform(size=(3000, 2))
+    assert growth(lambda: regressor(Gaussian(0.1)).fit(points, points[:, 0]), 4) < 2**24
+
+
+# Threads.
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_the_limit_of_threadpoolctl_is_obeyed():
+    with threadpool_limits(1):
+        assert grls.get_num_threads() == 1
+        with threadpool_limits(2, user_api="blas"):
+            assert grls.get_num_threads() == min(2, max(blas_threads()))
+        assert grls.get_num_threads() == 1
+    with threadpool_limits(1, user_api="blas"):
+        assert grls.get_num_threads() == 1
+
+
+def test_the_own_setting_goes_first_and_none_ends_it():
+    with threadpool_limits(1):
+        grls.set_num_threads(3)
+        try:
+            assert grls.get_num_threads() == 3
+        finally:
+            grls.set_num_threads(None)
+        assert grls.get_num_threads() == 1
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_the_threads_of_the_blas_are_put_back_after_work_and_after_errors(limit):
+    with threadpool_limits(limit):
+        before = blas_threads()
+        model = regressor(Gaussian(0.5)).fit(X, Y)
+        assert blas_threads() == before
+        model.predict(X)
+        model.kernel_(X)
+        assert blas_threads() == before
+        with pytest.raises(grls.NotPositiveDefiniteError):
+            regressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
+        assert blas_threads() == before
+        with pytest.raises(ValueError, match="coefficients"):
+            _core.kernel_times(model.kernel_.lower(3), X, X, np.ones((3, 1)))
+        assert blas_threads() == before
+        assert grls.get_num_threads() == _core.blas_threads() == limit
+
+
+def test_the_blas_of_scipy_still_answers_right_after_fits():
+    regressor(Gaussian(0.5)).fit(X, Y)
+    assert_allclose(blas.dgemm(1.0, X.T, X), X.T @ X)
+
+
+def test_more_threads_than_cores_and_than_work_are_harmless(threads):
+    expected = regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
+    grls.set_num_threads(64)
+    assert_allclose(regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X), expected, atol=1e-9)
+    assert regressor(Gaussian(0.5)).fit(X[:3], Y[:3]).predict(X[:1]).shape == (1,)
+
+
+def test_python_threads_that_fit_at_the_same_time_get_their_own_answers():
+    jobs = [(Gaussian(s), features) for s in (0.3, 0.6, 1.2) for features in ("constant", "linear")]
+    expected = [regressor(k, features=f).fit(X, Y).predict(X) for k, f in jobs]
+    before = blas_threads()
+    answers: dict[int, list] = {i: [] for i in range(len(jobs))}
+    errors = []
+    start = threading.Barrier(len(jobs))
+
+    def work(i):
+        try:
+            start.wait()
+            for _ in range(10):
+                kernel, features = jobs[i]
+                answers[i].append(regressor(kernel, features=features).fit(X, Y).predict(X))
+        except Exception as error:
+            errors.append(error)
+
+    team = [threading.Thread(target=work, args=(i,)) for i in range(len(jobs))]
+    for thread in team:
+        thread.start()
+    for thread in team:
+        thread.join()
+    assert errors == []
+    for i, wanted in enumerate(expected):
+        assert len(answers[i]) == 10
+        for got in answers[i]:
+            assert_allclose(got, wanted, rtol=0, atol=1e-9)
+    assert blas_threads() == before
+
+
+def test_errors_in_one_python_thread_do_not_reach_another():
+    expected = regressor(Gaussian(0.5)).fit(X, Y).predict(X)
+    outcomes = {"good": [], "bad": []}
+
+    def good():
+        outcomes["good"] += [regressor(Gaussian(0.5)).fit(X, Y).predict(X) for _ in range(15)]
+
+    def bad():
+        for _ in range(15):
+            try:
+                regressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
+            except grls.NotPositiveDefiniteError:
+                outcomes["bad"].append(True)
+
+    team = [threading.Thread(target=target) for target in (good, bad)]
+    for thread in team:
+        thread.start()
+    for thread in team:
+        thread.join()
+    assert len(outcomes["bad"]) == 15
+    for got in outcomes["good"]:
+        assert_allclose(got, expected, rtol=0, atol=1e-9)
+    assert len(outcomes["good"]) == 15
+
+
+# Processes.
+
+
+def fit_in_child(queue):
+    grls.set_num_threads(2)
+    model = regressor(Gaussian(0.5), features="linear").fit(X, Y)
+    labels = classifier(Gaussian(0.5)).fit(X, Y > 0).predict(X)
+    queue.put((model.predict(X), labels))
+
+
+@pytest.mark.parametrize("method", ["fork" if sys.platform == "linux" else "spawn"])
+def test_a_child_process_fits_after_its_parent_has_fitted(method):
+    grls.set_num_threads(2)
+    try:
+        expected = regressor(Gaussian(0.5), features="linear").fit(X, Y).predict(X)
+    finally:
+        grls.set_num_threads(None)
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's warning about fork beside threads
+        children = [context.Process(target=fit_in_child, args=(queue,)) for _ in range(2)]
+        for child in children:
+            child.start()
+    results = [queue.get() for _ in children]
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+    for predictions, labels in results:
+        assert_allclose(predictions, expected, rtol=0, atol=1e-9)
+        assert np.mean(labels == (Y > 0)) > 0.9

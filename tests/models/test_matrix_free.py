@@ -1,0 +1,157 @@
+"""The exact model by conjugate gradients: the answer of the factorisation, without its matrix."""
+
+import grls
+import numpy as np
+import pytest
+from grls import DependentFeaturesWarning, GRLSClassifier, GRLSRegressor
+from grls.kernels import Gaussian, Laplace, ThinPlate
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, size=(700, 3))
+Y = np.column_stack([np.sin(3 * X[:, 0]) + X[:, 1], X[:, 2] ** 2]) + 0.1 * RNG.standard_normal((700, 2))
+X_NEW = RNG.uniform(-1, 1, size=(40, 3))
+WEIGHTS = RNG.uniform(0.2, 2.0, size=700)
+
+
+def pair(**parameters):
+    given = {"kernel": Gaussian(0.4), "features": "linear", "regularization": 1e-4, **parameters}
+    given.setdefault("precision", "double")
+    return GRLSRegressor(**{**given, "precision": "double"}), GRLSRegressor(**given, solver="cg", tol=1e-11)
+
+
+@pytest.mark.parametrize("features", [None, "constant", "linear", "quadratic"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_conjugate_gradients_give_the_model_of_the_factorisation(features, weights):
+    direct, free = (model.fit(X, Y, weights) for model in pair(features=features))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
+    assert_allclose(free.dual_coef_, direct.dual_coef_, atol=1e-6 * np.abs(direct.dual_coef_).max())
+    assert_allclose(free.feature_coef_, direct.feature_coef_, atol=1e-7)
+    assert_allclose(free.feature_coef_std_, direct.feature_coef_std_, rtol=1e-5)
+    assert_allclose(free.noise_variance_, direct.noise_variance_, rtol=1e-6)
+    for got, wanted in zip(
+        free.predict(X_NEW, return_std=True), direct.predict(X_NEW, return_std=True), strict=True
+    ):
+        assert_allclose(got, wanted, atol=1e-6)
+    assert 1 <= free.n_iter_ < 50
+
+
+def test_conditionally_positive_definite_kernels_work_too():
+    direct, free = (model.fit(X, Y) for model in pair(kernel=ThinPlate()))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
+
+
+def test_the_preconditioner_of_few_centres_serves(monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    direct, free = (model.fit(X, Y) for model in pair(kernel=Laplace(0.5)))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
+    assert free.n_iter_ > 5
+
+
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_products_in_single_precision_are_corrected(precision, monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-3))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
+    assert free.precision_ == precision
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_double_precision_takes_over_where_regularization_is_too_little_for_single(precision, monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 400)
+    direct, free = (model.fit(X, Y) for model in pair(precision=precision, regularization=1e-9))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-4)
+
+
+def test_a_classifier_and_sparse_rows_work_too():
+    S = sparse.random(300, 15, 0.3, format="csr", random_state=0)
+    labels = np.asarray(S.sum(axis=1)).ravel().round().astype(int) % 3
+    direct = GRLSClassifier(Gaussian(1.0), regularization=1e-3, class_weight="balanced").fit(S, labels)
+    free = GRLSClassifier(
+        Gaussian(1.0), regularization=1e-3, class_weight="balanced", solver="cg", tol=1e-11
+    ).fit(S, labels)
+    assert_allclose(free.decision_function(S), direct.decision_function(S), atol=1e-7)
+    assert_array_equal(free.predict(S), direct.predict(S))
+
+
+def test_the_answer_does_not_depend_on_the_threads():
+    answers = []
+    for count in (1, 2, 5):
+        grls.set_num_threads(count)
+        answers.append(pair()[1].fit(X, Y).dual_coef_)
+    grls.set_num_threads(None)
+    assert_allclose(answers[1], answers[0], rtol=1e-9, atol=1e-9 * np.abs(answers[0]).max())
+    assert_allclose(answers[2], answers[0], rtol=1e-9, atol=1e-9 * np.abs(answers[0]).max())
+
+
+def test_dependent_features_are_left_out():
+    def doubled(points):
+        return np.column_stack([np.ones(len(points)), points[:, 0], 2 * points[:, 0] + 1])
+
+    with pytest.warns(DependentFeaturesWarning):
+        direct, free = (model.fit(X, Y) for model in pair(features=doubled))
+    assert free.feature_support_.sum() == 2
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
+
+
+def test_steps_run_out_with_a_warning_that_names_the_knob():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 .*above tol=1e-12"):
+        GRLSRegressor(Laplace(0.1), regularization=1e-7, solver="cg", tol=1e-12, max_iter=2).fit(
+            RNG.uniform(size=(3000, 3)), RNG.standard_normal(3000)
+        )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"regularization": "loo"}, "cannot choose it by 'loo': give regularization a number"),
+        ({"formulation": "published"}, 'needs formulation="exact"'),
+        ({"feature_variance": 1.0}, "feature_variance=inf"),
+        ({"regularization": 0.0}, "positive regularization"),
+        ({"kernel": lambda A, B: A @ B.T}, "kernel of grls.kernels"),
+        ({"tol": -1.0}, "tol must be greater than 0"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
+        ({"solver": "gmres"}, "solver must be one of"),
+    ],
+)
+def test_what_conjugate_gradients_cannot_do_is_said(parameters, message):
+    given = {"kernel": Gaussian(0.4), "regularization": 1e-3, "solver": "cg", **parameters}
+    with pytest.raises(ValueError, match=message):
+        GRLSRegressor(**given).fit(X, Y)
+
+
+def test_a_matrix_too_large_points_to_conjugate_gradients(monkeypatch):
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 10**6)
+    with pytest.raises(MemoryError, match='use solver="cg"'):
+        GRLSRegressor(Gaussian(0.4), regularization=1e-3).fit(X, Y)
+    with pytest.raises(MemoryError, match="NystromGRLSRegressor"):
+        GRLSRegressor(Gaussian(0.4), regularization=1e-3, solver="cg").fit(X, Y)
+
+
+def test_progress_is_told_when_asked_for(capsys):
+    GRLSRegressor(Gaussian(0.4), regularization=1e-3, solver="cg", verbose=1).fit(X, Y)
+    assert "relative residual" in capsys.readouterr().out
+
+
+def test_variances_of_sparse_data():
+    direct, free = (model.fit(sparse.csr_matrix(X), Y[:, 0]) for model in pair())
+    got, wanted = (model.predict(sparse.csr_matrix(X_NEW), return_std=True)[1] for model in (free, direct))
+    assert_allclose(got, wanted, atol=1e-6)
+
+
+@pytest.mark.crossed("scale", "precision", every=2)
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_targets_of_any_size_have_the_same_model(scale, precision):
+    model = pair(precision=precision)[1]
+    expected = model.fit(X, Y).predict(X_NEW)
+    assert_allclose(model.fit(X, scale * Y).predict(X_NEW) / scale, expected, atol=1e-7)
+
+
+def test_features_that_express_all_of_the_kernel_leave_nothing_to_precondition(capfd):
+    model = GRLSRegressor(Gaussian(1.0), regularization=1e-3, solver="cg").fit(np.ones((30, 2)), Y[:30, 0])
+    assert_allclose(model.predict(np.ones((1, 2))), Y[:30, 0].mean())
+    assert capfd.readouterr() == ("", "")  # LAPACK complains on the standard output

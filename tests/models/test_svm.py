@@ -1,0 +1,712 @@
+"""Support vector machines with a generalised bias: optimality, peers, the paper's programs, and manners."""
+
+import grls
+import numpy as np
+import pytest
+import reference
+from grls import SVMGBClassifier, core
+from grls.exceptions import DependentFeaturesWarning, SolverError
+from grls.features import Columns
+from grls.kernels import Gaussian, Laplace, Linear, Log, Polynomial, Sigmoid, ThinPlate
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.svm import SVC
+
+SOLVERS = ["native", "ipm"]
+
+
+def noisy(m=120, d=4, seed=0, flip=0.1):
+    """Two classes that overlap."""
+    X, y = make_classification(m, d, n_redundant=0, flip_y=flip, class_sep=0.8, random_state=seed)
+    return X, y
+
+
+def free_features(n_features):
+    """The constant and functions of no great meaning, as many as wanted."""
+
+    def features(X):
+        waves = [np.sin((p + 1) * X[:, p % X.shape[1]] + p) for p in range(n_features - 1)]
+        return np.column_stack([np.ones(len(X)), *waves]) if n_features else np.empty((len(X), 0))
+
+    return features
+
+
+def parts(model, X, y, features):
+    """Return Phi, T, ±y, C, c (all samples) and beta of a binary model."""
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    c = np.zeros(len(y))
+    c[model.support_] = model.dual_coef_[:, 0]
+    return model.kernel_(X), features(X), signs, np.full(len(y), model.C), c, model.feature_coef_[:, 0]
+
+
+# Optimality.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("n_features", [0, 1, 5, 20])
+def test_the_optimality_conditions_hold(solver, C, n_features):
+    X, y = noisy()
+    features = free_features(n_features)
+    model = SVMGBClassifier(Gaussian(1.5), features=features, C=C, solver=solver, tol=1e-6).fit(X, y)
+    problem = parts(model, X, y, features)
+    feasibility, _ = reference.svm_violation(*problem)
+    objective, dual = reference.svm_objective(*problem), reference.svm_dual(*problem[0:1], *problem[2:5:2])
+    assert feasibility <= 1e-9 * C * len(y)
+    assert -1e-9 * objective <= objective - dual <= 2e-6 * objective
+    assert_allclose(model.objective_, objective, rtol=1e-6)
+    assert model.duality_gap_[0] <= 1e-6
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("n_features", [0, 1, 5, 20])
+def test_margins_of_the_interior_point_method_are_exact(C, n_features):
+    X, y = noisy()
+    features = free_features(n_features)
+    model = SVMGBClassifier(Gaussian(1.5), features=features, C=C, solver="ipm").fit(X, y)
+    assert reference.svm_violation(*parts(model, X, y, features))[1] < 1e-5
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 5, 20])
+@pytest.mark.parametrize("kind", ["noisy", "separable", "noise", "duplicated"])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
+def test_all_solvers_find_the_same_objective(n_features, kind, C):
+    X, y = noisy(m=70)
+    if kind == "separable":
+        X, y = make_blobs(70, 4, centers=2, cluster_std=1.0, random_state=1)
+    elif kind == "noise":
+        y = np.random.default_rng(0).integers(0, 2, 70)
+    elif kind == "duplicated":
+        X, y = np.vstack([X[:40], X[:30]]), np.concatenate([y[:40], 1 - y[:10], y[10:30]])
+    features = free_features(n_features)
+    objective = {}
+    for solver in ("native", "ipm", "osqp"):
+        model = SVMGBClassifier(Gaussian(1.5), features=features, C=C, solver=solver, tol=1e-7)
+        objective[solver] = model.fit(X, y).objective_[0]
+    floor = 1e-7 * C * len(y)  # where features alone separate the classes nothing is left to compare
+    assert_allclose(objective["native"], objective["ipm"], rtol=1e-6, atol=floor)
+    assert_allclose(objective["osqp"], objective["ipm"], rtol=1e-6, atol=floor)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(0, 6),
+    st.sampled_from([1e-3, 0.1, 1.0, 30.0, 1e3]),
+    st.sampled_from([np.inf, 0.0, 0.5, 100.0]),
+)
+def test_native_and_interior_point_agree_on_random_problems(seed, n_features, C, variance):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(8, 60))
+    X, y = rng.normal(size=(m, 2)), rng.integers(0, 2, m)
+    y[:2] = 0, 1
+    weights = rng.uniform(0.2, 3.0, m)
+    models = [
+        SVMGBClassifier(
+            Gaussian(1.0),
+            features=free_features(n_features),
+            C=C,
+            solver=s,
+            tol=1e-6,
+            feature_variance=variance,
+        ).fit(X, y, weights)
+        for s in SOLVERS
+    ]
+    assert_allclose(*(model.objective_ for model in models), rtol=3e-6, atol=1e-7 * C * m)
+
+
+# Peers.
+
+
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS, "osqp"])
+@pytest.mark.parametrize(("tol", "close"), [(1e-4, 1e-3), (1e-10, 1e-6)])
+def test_the_constant_as_feature_makes_it_an_svc(solver, tol, close):
+    if solver == "osqp" and tol < 1e-8:
+        pytest.skip("OSQP is not made for such a tolerance")
+    X, y = noisy(m=200)
+    model = SVMGBClassifier(Gaussian(1.5), solver=solver, tol=tol).fit(X, y)
+    peer = SVC(gamma=1 / (2 * 1.5**2), tol=1e-10).fit(X, y)
+    assert_allclose(
+        model.decision_function(X), peer.decision_function(X), atol=10 * close if tol > 1e-5 else close
+    )
+    assert np.mean(model.predict(X) == peer.predict(X)) > 0.99
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0}])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_several_classes_are_decided_as_an_svc_decides(solver, class_weight, shape):
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    moved = rng.random(150) < 0.15
+    y[moved] = rng.integers(0, 3, moved.sum())
+    options = {"class_weight": class_weight, "decision_function_shape": shape}
+    weights = rng.uniform(0.5, 2, 150)
+    model = SVMGBClassifier(Gaussian(1.5), solver=solver, tol=1e-9, **options).fit(X, y, weights)
+    peer = SVC(gamma=1 / (2 * 1.5**2), tol=1e-10, **options).fit(X, y, weights)
+    assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-5)
+    assert_array_equal(model.predict(X), peer.predict(X))
+    assert_allclose(model.class_weight_, peer.class_weight_)
+    # Close to, but not on a bound a coefficient may count for one and not for the other.
+    assert abs(len(model.support_) - len(peer.support_)) <= 3
+    assert model.n_support_.sum() == len(model.support_)
+    assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_ties_are_broken_as_an_svc_breaks_them(break_ties):
+    X, y = make_blobs(90, 2, centers=6, cluster_std=4.0, random_state=3)
+    model = SVMGBClassifier(Gaussian(2.0), tol=1e-10, break_ties=break_ties).fit(X, y)
+    peer = SVC(gamma=1 / 8, tol=1e-10, break_ties=break_ties).fit(X, y)
+    grid = np.random.default_rng(0).uniform(-15, 15, size=(3000, 2))
+    votes = np.sort(model._votes(model._pair_values(grid)), axis=1)
+    assert np.any(votes[:, -1] == votes[:, -2])
+    assert np.mean(model.predict(grid) == peer.predict(grid)) > 0.999
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Laplace(2.0), Gaussian(1.0) + 0.1 * Linear()])
+def test_every_kernel_gives_what_its_matrix_gives_to_an_svc(kernel):
+    X, y = noisy()
+    model = SVMGBClassifier(kernel, solver="native", tol=1e-9).fit(X, y)
+    peer = SVC(kernel="precomputed", tol=1e-10).fit(kernel(X), y)
+    assert_allclose(model.decision_function(X), peer.decision_function(kernel(X)), atol=1e-4)
+
+
+def test_digits_are_read_as_well_as_by_an_svc():
+    X, y = load_digits(return_X_y=True)
+    model = SVMGBClassifier(Gaussian(20.0), C=10.0).fit(X[:1000], y[:1000])
+    peer = SVC(gamma=1 / 800, C=10.0).fit(X[:1000], y[:1000])
+    assert np.mean(model.predict(X[1000:]) == peer.predict(X[1000:])) > 0.995
+    assert model.score(X[1000:], y[1000:]) > 0.95
+
+
+# A problem too large for one working set.
+
+
+@pytest.fixture(scope="module")
+def large():
+    return noisy(m=2600, d=8)
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 8])
+def test_many_rounds_end_where_one_method_does(large, n_features):
+    X, y = large
+    features = free_features(n_features)
+    native = SVMGBClassifier(Gaussian(2.0), features=features, solver="native").fit(X, y)
+    exact = SVMGBClassifier(Gaussian(2.0), features=features, solver="ipm").fit(X, y)
+    assert native.n_iter_[0] > 1
+    assert exact.objective_[0] <= native.objective_[0] * (1 + 1e-9)
+    assert native.objective_[0] <= exact.objective_[0] * (1 + 1e-4)
+    assert_allclose(native.decision_function(X), exact.decision_function(X), atol=2e-2)
+
+
+def test_a_small_cache_only_takes_longer(large):
+    X, y = large
+    models = [
+        SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", cache_size=size, tol=1e-5).fit(
+            X, y
+        )
+        for size in (0.001, 1000)
+    ]
+    assert_allclose(*(model.objective_ for model in models), rtol=2e-5)
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads(large):
+    X, y = large
+    thirds = (np.arange(len(y)) % 3 == 0) * 2 + y
+    answers = []
+    try:
+        for n in (1, 2, 5):
+            grls.set_num_threads(n)
+            two = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native").fit(X, y)
+            four = SVMGBClassifier(Gaussian(2.0), solver="native").fit(X[::4], thirds[::4])
+            answers.append((two.dual_coef_, two.feature_coef_, four.dual_coef_))
+    finally:
+        grls.set_num_threads(None)
+    for other in answers[1:]:
+        for got, wanted in zip(other, answers[0], strict=True):
+            assert_array_equal(got, wanted)
+
+
+def test_a_warm_start_saves_rounds_along_a_path_and_between_folds(large):
+    X, y = large
+    model = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", warm_start=True)
+    cold = [clone(model).set_params(C=C).fit(X, y) for C in (1.0, 1.1)]
+    model.set_params(C=1.0).fit(X, y)
+    model.set_params(C=1.1).fit(X, y)
+    assert model.n_iter_[0] < cold[1].n_iter_[0]
+    assert_allclose(model.objective_, cold[1].objective_, rtol=2e-4)
+    first, second = [rows for rows, _ in KFold(20).split(X)][:2]
+    model.fit(X[first], y[first])
+    model.fit(X[second], y[second])
+    alone = clone(model).fit(X[second], y[second])
+    assert model.n_iter_[0] < alone.n_iter_[0]
+    assert_allclose(model.objective_, alone.objective_, rtol=2e-4)
+
+
+def test_a_warm_start_with_other_classes_or_data_is_a_cold_one():
+    X, y = noisy()
+    model = SVMGBClassifier(Gaussian(1.5), warm_start=True, solver="native").fit(X, y)
+    for points, labels in ((X, y + 5), (X[:, :2], y), (X, 1 - y), (X, np.arange(len(y)) % 3)):
+        wanted = clone(model).fit(points, labels)
+        assert_allclose(model.fit(points, labels).objective_, wanted.objective_, rtol=2e-4)
+    weights = np.random.default_rng(0).uniform(0.1, 2, len(y))
+    model.fit(X, y)
+    assert_allclose(
+        model.fit(X, y, weights).objective_, clone(model).fit(X, y, weights).objective_, rtol=2e-4
+    )
+    gram = Gaussian(1.5)(X)
+    given_matrix = SVMGBClassifier("precomputed", warm_start=True, solver="native").fit(gram, y)
+    given_matrix.set_params(C=1.2).fit(gram, y)
+    assert_allclose(given_matrix.objective_, clone(given_matrix).fit(gram, y).objective_, rtol=2e-4)
+
+
+# The paper.
+
+
+def paper_problem():
+    X, y = noisy(m=60)
+    T = np.column_stack([np.ones(60), X[:, 0], X[:, 1] ** 2])
+    return Gaussian(1.5)(X), T, np.where(y, 1.0, -1.0)
+
+
+def test_the_printed_program_the_virtual_samples_and_the_direct_form_are_one():
+    Phi, T, y = paper_problem()
+    gamma, m = 0.01, len(y)
+    C = np.full(m, 1 / (2 * gamma * m))
+    alpha, lambda_tilde, c, beta = core.svm_gb_qp(Phi, T, y, gamma, "pivot", tol=1e-9)
+    _, multipliers, c_virtual, beta_virtual = core.svm_gb_qp(Phi, T, y, gamma, "virtual", tol=1e-9)
+    assert_allclose(multipliers, beta_virtual)
+    function, virtual = Phi @ c + T @ beta, Phi @ c_virtual + T @ beta_virtual
+    assert_allclose(function, virtual, atol=1e-6)
+    # (24) and (22)
+    _, pivots = core.phi_prime(T)
+    rest = reference.others(m, pivots)
+    assert alpha.min() >= 0
+    assert alpha.max() <= 1 / m + 1e-12
+    E = reference.E(T, pivots)
+    assert_allclose(y[pivots] * alpha[pivots] + E @ (y * alpha)[rest], 0, atol=1e-9)
+    c_tilde = (y * alpha)[rest] / (2 * gamma)
+    assert_allclose(c[rest], c_tilde)
+    # (26): the function in the basis of the pivots
+    printed = reference.published_function(Phi, T, Phi, T, pivots, lambda_tilde, c_tilde)
+    assert_allclose(printed, function, atol=1e-6)
+    # (23) is as small as it is for the solution of the direct form
+    H = reference.H(Phi, T, pivots)
+    assert_allclose(
+        reference.svm_program(H, y, alpha, rest, gamma),
+        reference.svm_program(H, y, 2 * gamma * y * c_virtual, rest, gamma),
+        rtol=1e-6,
+    )
+    exact = SVMGBClassifier("precomputed", features=lambda K: T, C=C[0], solver="ipm").fit(Phi, y)
+    assert_allclose(function, exact.decision_function(Phi), atol=1e-5)
+
+
+def test_the_linear_program_gives_the_objective_of_the_multipliers():
+    Phi, T, y = paper_problem()
+    gamma, m = 0.01, len(y)
+    C = np.full(m, 1 / (2 * gamma * m))
+    _, _, c, beta = core.svm_gb_qp(Phi, T, y, gamma, tol=1e-9)
+    by_program = core.bias_lp(Phi, T, y, c, tol=1e-8)
+    assert_allclose(
+        reference.svm_objective(Phi, T, y, C, c, by_program),
+        reference.svm_objective(Phi, T, y, C, c, beta),
+        rtol=1e-5,
+    )
+    # With φ' in place of φ, and H written out, the solution is λ̃.
+    P, pivots = core.phi_prime(T)
+    shifted = core.bias_lp(Phi, P, y, c, tol=1e-8) + Phi[pivots] @ c
+    assert_allclose(shifted, T[pivots] @ by_program + Phi[pivots] @ c, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options", [{"formulation": "pivot"}, {"bias": "lp"}, {"solver": "osqp", "bias": "lp"}]
+)
+def test_the_papers_ways_are_open_to_the_estimator(options):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::2], np.random.default_rng(1).permutation(y[::2])
+    model = SVMGBClassifier(Gaussian(2.0), features="linear", **options).fit(X, y)
+    exact = SVMGBClassifier(Gaussian(2.0), features="linear", solver="ipm").fit(X, y)
+    assert_allclose(model.objective_, exact.objective_, rtol=1e-4)
+    assert_allclose(model.decision_function(X), exact.decision_function(X), atol=2e-2)
+
+
+def test_labels_that_a_feature_explains_leave_nothing_to_the_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    score = X @ [2.0, -1.0, 0.5] + 0.3
+    X, y = X[np.abs(score) > 0.5], (score > 0)[np.abs(score) > 0.5]
+    for solver in (*SOLVERS, "auto"):
+        model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(X, y)
+        _, learnt = model.decompose(X)
+        assert np.abs(learnt).max() < 1e-6, solver
+        assert model.score(X, y) == 1
+        assert np.all(np.abs(model.decision_function(X)) > 1 - 1e-3)
+
+
+def test_a_bias_that_is_not_unique_is_the_one_of_least_norm():
+    """Two separable clusters and the features {1, x}: every β with margins ≥ 1 is a solution."""
+    x = np.array([-3.0, -2.0, 2.0, 4.0])[:, None]
+    y = np.array([0, 0, 1, 1])
+    T = np.column_stack([np.ones(4), x])
+    for solver in ("auto", *SOLVERS):
+        model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(x, y)
+        known, learnt = model.decompose(x)
+        assert_allclose(learnt, 0, atol=1e-9)
+        # min |Tβ|² with y Tβ ≥ 1: on a grid nothing is shorter
+        beta = np.stack(np.meshgrid(np.linspace(-2, 2, 401), np.linspace(-2, 2, 401)), axis=-1).reshape(-1, 2)
+        values = beta @ T.T
+        allowed = np.all(values * np.where(y, 1, -1) >= 1, axis=1)
+        assert known @ known <= (values[allowed] ** 2).sum(axis=1).min() + 1e-5
+        assert np.all(known * np.where(y, 1, -1) >= 1 - 1e-4)
+
+
+# Invariances.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_order_of_samples_and_the_basis_of_features_do_not_matter(solver):
+    X, y = noisy(m=150)
+    features = free_features(4)
+    mix = np.random.default_rng(0).normal(size=(4, 4))
+    order = np.random.default_rng(1).permutation(150)
+    options = {"solver": solver, "tol": 1e-8}
+    plain = SVMGBClassifier(Gaussian(1.5), features=features, **options).fit(X, y)
+    mixed = SVMGBClassifier(Gaussian(1.5), features=lambda X: features(X) @ mix, **options).fit(X, y)
+    shuffled = SVMGBClassifier(Gaussian(1.5), features=features, **options).fit(X[order], y[order])
+    wanted = plain.decision_function(X)
+    assert_allclose(mixed.decision_function(X), wanted, atol=1e-4)
+    assert_allclose(shuffled.decision_function(X), wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("variance", [np.inf, 2.0])
+def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(variance):
+    X, y = noisy(m=80)
+    counts = np.random.default_rng(0).integers(0, 3, 80)
+    model = SVMGBClassifier(Gaussian(1.5), features="linear", feature_variance=variance)
+    weighted = clone(model).fit(X, y, counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
+    assert np.all(counts[weighted.support_] > 0)
+    assert_array_equal(weighted.X_fit_, X[weighted.support_])
+
+
+def test_dependent_features_are_named_and_left_out():
+    X, y = noisy()
+    with pytest.warns(DependentFeaturesWarning, match="feature2"):
+        model = SVMGBClassifier(
+            Gaussian(1.5), features=lambda X: np.column_stack([np.ones(len(X)), X[:, 0], 1e5 * X[:, 0]])
+        ).fit(X, y)
+    wanted = SVMGBClassifier(Gaussian(1.5), features=Columns(0)).fit(X, y)
+    assert_allclose(model.decision_function(X), wanted.decision_function(X), atol=1e-5)
+
+
+def test_a_feature_that_only_some_pairs_have_is_no_fault():
+    X, y = load_iris(return_X_y=True)
+    y = np.random.default_rng(0).permutation(y)
+
+    def features(X):
+        return np.column_stack([np.ones(len(X)), X[:, 0] * (y[: len(X)] == 2 if len(X) == 150 else 1)])
+
+    model = SVMGBClassifier(Gaussian(1.5), features=features).fit(X, y)
+    assert model.feature_support_.all()
+    assert model.feature_coef_[1, 0] == 0
+    assert np.all(model.feature_coef_[1, 1:] != 0)
+
+
+# How free the features are.
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "osqp"])
+@pytest.mark.parametrize("variance", [0.0, 0.1, 10.0, 1e5])
+def test_a_finite_variance_is_a_kernel_with_the_features_in_it(solver, variance):
+    X, y = noisy(m=100)
+    T = free_features(3)(X)
+    added = reference.feature_kernel(T, T, T, variance)
+    matrix = Gaussian(1.5)(X) + added
+    model = SVMGBClassifier(
+        Gaussian(1.5), features=free_features(3), feature_variance=variance, solver=solver, tol=1e-7
+    ).fit(X, y)
+    wanted = SVMGBClassifier("precomputed", features=None, solver="ipm").fit(matrix, y)
+    assert_allclose(model.objective_, wanted.objective_, rtol=1e-5 if solver == "osqp" else 1e-6)
+    assert_allclose(model.decision_function(X), wanted.decision_function(matrix), atol=2e-3)
+    if variance <= 10:  # beyond, the last digits of c are all it takes to change the features' part
+        c = np.zeros(100)
+        c[model.support_] = model.dual_coef_[:, 0]
+        assert_allclose(model.decompose(X)[0], added @ c, atol=2e-3)
+
+
+def test_a_growing_variance_leads_to_free_features():
+    X, y = noisy(m=100)
+    free = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm").fit(X, y)
+    nearly = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm", feature_variance=1e9).fit(X, y)
+    assert_allclose(nearly.decision_function(X), free.decision_function(X), atol=1e-4)
+
+
+# Forms of input.
+
+
+def test_sparse_rows_single_precision_and_a_given_matrix_lead_to_the_same_function():
+    X, y = noisy(m=150)
+    X[np.abs(X) < 0.5] = 0
+    model = SVMGBClassifier(Gaussian(1.5), features="linear", solver="native", tol=1e-7)
+    wanted = clone(model).fit(X, y).decision_function(X)
+    sparse_model = clone(model).fit(sparse.csr_matrix(X), y)
+    assert_allclose(sparse_model.decision_function(sparse.csr_matrix(X)), wanted, atol=1e-4)
+    assert sparse.issparse(sparse_model.X_fit_)
+    assert_allclose(
+        clone(model).fit(X.astype(np.float32), y).decision_function(X.astype(np.float32)), wanted, atol=1e-3
+    )
+    matrix = Gaussian(1.5)(X)
+    T = np.column_stack([np.ones(150), X])
+    given_matrix = (
+        clone(model).set_params(kernel="precomputed", features=lambda K: T[: len(K)]).fit(matrix, y)
+    )
+    assert_allclose(given_matrix.decision_function(matrix), wanted, atol=1e-4)
+    function = clone(model).set_params(kernel=lambda X, Z: reference.gaussian(X, Z, 1.5)).fit(X, y)
+    assert_allclose(function.decision_function(X), wanted, atol=1e-4)
+
+
+def test_a_given_matrix_with_rows_of_weight_zero_is_read_at_its_own_columns():
+    X, y = noisy(m=90)
+    weights = np.where(np.arange(90) % 3 == 0, 0.0, 1.0)
+    matrix = Gaussian(1.5)(X)
+    by_matrix = SVMGBClassifier("precomputed", tol=1e-8).fit(matrix, y, weights)
+    by_points = SVMGBClassifier(Gaussian(1.5), tol=1e-8).fit(X, y, weights)
+    assert_allclose(by_matrix.decision_function(matrix), by_points.decision_function(X), atol=1e-8)
+
+
+def test_it_works_in_a_grid_and_with_precomputed_folds():
+    X, y = noisy(m=90)
+    search = GridSearchCV(
+        SVMGBClassifier(Gaussian(1.0), features="linear"),
+        {"C": [0.1, 1.0], "kernel__sigma": [0.5, 2.0]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.6
+    scores = cross_val_score(SVMGBClassifier("precomputed"), Gaussian(1.5)(X), y, cv=3)
+    assert_allclose(scores, cross_val_score(SVMGBClassifier(Gaussian(1.5)), X, y, cv=3))
+
+
+def test_probabilities_are_those_of_scikit_learns_calibration():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["a", "b", "c"])[y]
+    model = SVMGBClassifier(Gaussian(2.0), probability=True).fit(X, y)
+    peer = CalibratedClassifierCV(SVMGBClassifier(Gaussian(2.0)), ensemble=False).fit(X, y)
+    assert_allclose(model.predict_proba(X), peer.predict_proba(X))
+    assert_allclose(np.exp(model.predict_log_proba(X)).sum(axis=1), 1)
+    assert not hasattr(SVMGBClassifier(), "predict_proba")
+
+
+def test_labels_may_be_of_any_kind():
+    X, y = noisy()
+    wanted = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    for labels in (np.array(["no", "yes"])[y], y.astype(bool), 3 * y - 7):
+        model = SVMGBClassifier(Gaussian(1.5)).fit(X, labels)
+        assert_array_equal(model.classes_, np.unique(labels))
+        assert_array_equal(model.predict(X) == model.classes_[1], wanted.predict(X) == 1)
+
+
+def test_what_was_done_is_told_when_asked_for(capsys):
+    X, y = load_iris(return_X_y=True)
+    SVMGBClassifier(Gaussian(2.0), verbose=True).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert "relative gap" in lines[0]
+
+
+# Errors.
+
+
+def refused(match, *, error=ValueError, y=None, X=None, sample_weight=None, **parameters):
+    points, labels = noisy()
+    model = SVMGBClassifier(**parameters)
+    with pytest.raises(error, match=match):
+        model.fit(points if X is None else X, labels if y is None else y, sample_weight)
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_parameters_that_cannot_be_right_are_refused():
+    refused("C must be greater than 0", C=0.0)
+    refused("C must be greater than 0", C=-1.0)
+    refused("C must be finite", C=np.nan)
+    refused("C must be a number", C="1", error=TypeError)
+    refused("tol must be", tol=0.0)
+    refused("cache_size must be", cache_size=0)
+    refused("max_iter must be at least -1", max_iter=-2)
+    refused("solver must be one of", solver="smo")
+    refused("formulation must be one of", formulation="dual")
+    refused("bias must be one of", bias="mean")
+    refused("decision_function_shape must be", decision_function_shape="ovx")
+    refused("feature_variance must be at least 0", feature_variance=-1.0)
+    refused('needs solver="osqp"', formulation="pivot", solver="ipm")
+    refused("leaves no bias", formulation="pivot", feature_variance=1.0)
+    refused("leaves no bias", bias="lp", feature_variance=1.0)
+    refused("break_ties", break_ties=True, decision_function_shape="ovo")
+
+
+def test_data_that_cannot_be_right_are_refused():
+    X, y = noisy()
+    refused("one class", y=np.zeros(len(y)))
+    refused("one class", sample_weight=(y == 1).astype(float))
+    refused("continuous", y=X[:, 0])
+    spoilt = X.copy()
+    spoilt[3, 1] = np.nan
+    refused("NaN", X=spoilt)
+    refused("sample_weight must not be negative", sample_weight=-np.ones(len(y)))
+    refused("must be square", kernel="precomputed")
+    refused("more features", X=X[:3], y=[0, 1, 1], features="quadratic")
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    X, y = noisy()
+    model = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    wanted = model.predict(X)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.ones(len(y)))
+    assert_array_equal(model.predict(X), wanted)
+
+
+def test_an_iteration_limit_is_a_warning_with_the_gap(large):
+    X, y = large
+    for solver in SOLVERS:
+        with pytest.warns(ConvergenceWarning, match="relative duality gap of"):
+            model = SVMGBClassifier(Gaussian(2.0), solver=solver, max_iter=2).fit(X, y)
+        assert model.duality_gap_[0] > 1e-4
+        assert np.all(np.isfinite(model.predict(X[:5])))
+    with pytest.warns(ConvergenceWarning, match="primal residual"):
+        SVMGBClassifier(Gaussian(2.0), solver="osqp", max_iter=10).fit(X[:60], y[:60])
+
+
+def test_a_matrix_that_is_no_kernels_is_refused_by_the_interior_point_method():
+    X, y = noisy()
+    with pytest.raises(grls.NotPositiveDefiniteError, match="not positive definite"):
+        SVMGBClassifier(Sigmoid(-3.0, 1.0), solver="ipm").fit(3 * X, y)
+
+
+def test_a_kernel_that_is_conditionally_definite_needs_the_constant_and_steps_that_keep_the_sum():
+    X, y = noisy()
+    model = SVMGBClassifier(Log(1.0), tol=1e-7).fit(X, y)
+    # −log(1 + |x − z|) + a constant is positive definite on these rows, and the constant is free anyway
+    definite = Log(1.0)(X) + 20
+    assert np.linalg.eigvalsh(definite).min() > 0
+    wanted = SVMGBClassifier("precomputed", solver="ipm").fit(definite, y)
+    assert_allclose(model.decision_function(X), wanted.decision_function(definite), atol=1e-3)
+    refused("order 2", kernel=ThinPlate(), features="linear")
+    refused("solver", kernel=Log(1.0), solver="ipm")
+    refused("conditionally positive definite", kernel=Log(1.0), features=None)
+
+
+def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+    X, y = noisy()
+    monkeypatch.setattr(grls._solvers.memory, "available", lambda: 10_000)
+    with pytest.raises(MemoryError, match='solver="native"'):
+        SVMGBClassifier(Gaussian(1.0), solver="ipm").fit(X, y)
+    with pytest.raises(MemoryError, match="cache_size"):
+        SVMGBClassifier(Gaussian(1.0), solver="native").fit(X, y)
+
+
+def test_the_papers_functions_check_what_they_get():
+    Phi, T, y = paper_problem()
+    with pytest.raises(ValueError, match="labels -1 and 1"):
+        core.svm_gb_qp(Phi, T, (y > 0).astype(float), 0.1)
+    with pytest.raises(ValueError, match="regularization must be greater than 0"):
+        core.svm_gb_qp(Phi, T, y, 0.0)
+    with pytest.raises(ValueError, match="linearly dependent"):
+        core.svm_gb_qp(Phi, np.column_stack([T, T[:, 0]]), y, 0.1)
+    with pytest.raises(ValueError, match="formulation must be one of"):
+        core.svm_gb_qp(Phi, T, y, 0.1, "published")
+    with pytest.raises(ValueError, match="labels -1 and 1"):
+        core.bias_lp(Phi, T, y[:-1], y)
+    with pytest.raises(SolverError, match="the linear program of the bias"):
+        core.bias_lp(Phi, 1e300 * T, y, y)
+
+
+def test_a_model_whose_arrays_were_changed_says_so():
+    X, y = noisy()
+    model = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    model.dual_coef_ = model.dual_coef_[:-1]
+    with pytest.raises(ValueError, match="coefficients"):
+        model.predict(X)
+
+
+def test_the_core_trusts_no_shape_and_no_label():
+    X, y = noisy(m=20)
+    good = {
+        "formula": Gaussian(1.0).lower(4),
+        "data": X,
+        "T": np.ones((20, 1)),
+        "labels": list(y),
+        "n_classes": 2,
+        "C": 1.0,
+        "weights": np.ones(20),
+        "feature_variance": np.inf,
+        "dependence": 1e-10,
+        "solver": "native",
+        "tolerance": 1e-4,
+        "max_iterations": 100,
+        "cache_bytes": 1e6,
+    }
+    grls._core.svm_fit(**good)
+    for changes in (
+        {"T": np.ones((19, 1))},
+        {"labels": list(y[:-1])},
+        {"labels": [2, *y[1:]]},
+        {"labels": [-1, *y[1:]]},
+        {"labels": [0] * 20},
+        {"n_classes": 1},
+        {"n_classes": 3},
+        {"weights": np.ones(3)},
+        {"weights": np.zeros(20)},
+        {"C": 0.0},
+        {"C": np.nan},
+        {"solver": "smo"},
+        {"tolerance": 0.0},
+        {"feature_variance": -1.0},
+        {"start": np.ones((20, 2))},
+        {"start": np.full((20, 1), np.nan)},
+        {"formula": None},
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            grls._core.svm_fit(**{**good, **changes})
+
+
+def test_a_warm_start_on_another_kernel_matrix_begins_afresh():
+    X, y = noisy(60)
+    K = Gaussian(1.0)(X)
+    weights = np.ones(60)
+    weights[:10] = 0
+    model = SVMGBClassifier("precomputed", warm_start=True, tol=1e-8).fit(K, y, sample_weight=weights)
+    assert model.support_.max() >= 50  # positions that 50 samples do not have
+    model.fit(K[:50, :50], y[:50])
+    cold = clone(model).set_params(warm_start=False).fit(K[:50, :50], y[:50])
+    assert_allclose(model.objective_, cold.objective_, rtol=1e-6)
+
+
+def test_weights_reach_the_calibration_where_metadata_are_routed():
+    X, y = noisy(80)
+    weights = np.random.default_rng(0).uniform(0.1, 2, size=80)
+    model = SVMGBClassifier(Gaussian(1.0), probability=True)
+    expected = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
+    assert_allclose(routed, expected)
+
+
+@pytest.mark.parametrize("solver", ["auto", "ipm", "native"])
+def test_features_that_separate_the_classes_need_no_kernel(solver):
+    """The dual has no point but zero then, so that nothing is in its interior."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = np.sign(X[:, 0])
+    model = SVMGBClassifier(Gaussian(2.0), features=Columns([0]), C=10.0, solver=solver).fit(X, y)
+    assert model.duality_gap_[0] <= model.tol
+    assert model.objective_[0] <= 1e-3
+    assert_array_equal(model.predict(X), y)

@@ -1,0 +1,53 @@
+"""The oracle: every equation once, in plain NumPy, written for reading and not for speed; one file a subject.
+
+Letters and equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined
+Features": T (m, l) the features at the samples, Phi (m, m) the kernel matrix, P (m, l) the features φ'.
+"""
+
+# ruff: noqa: F401
+from .basis import E, H, H_between, null_space, others, phi_prime, polynomials
+from .geodesics import class_shares, neighbour_graph, shortest_paths
+from .kernels import (
+    chi_squared,
+    constant,
+    gaussian,
+    inner_products,
+    laplace,
+    linear,
+    log_kernel,
+    matern,
+    multiquadric,
+    normalized,
+    periodic,
+    polyharmonic,
+    polynomial,
+    rational_quadratic,
+    sigmoid,
+    squared_distances,
+)
+from .least_squares import (
+    objective,
+    ordinary_least_squares,
+    published_function,
+    solve_exact,
+    solve_published,
+    weighted_objective,
+)
+from .logistic import logistic_objective, logistic_slopes
+from .nystrom import nystrom_gcv, solve_nystrom, whitened, whitening
+from .pca import centred, centred_nystrom, kernel_pca, project
+from .prior import prior_map, prior_objective, prior_published
+from .selection import (
+    central_differences,
+    feature_kernel,
+    gcv,
+    leave_one_out,
+    leave_one_out_by_refits,
+    mean_squared_leave_one_out,
+    reduced,
+    reml,
+    residual_operator,
+)
+from .svm import svm_dual, svm_objective, svm_program, svm_violation
+from .topics import plsa, plsa_gap, plsa_log_likelihood, plsa_update
+from .uncertainty import kriging_system, universal_kriging

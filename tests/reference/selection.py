@@ -1,0 +1,88 @@
+"""Criteria by which γ is chosen, with dense matrices: leave-one-out, GCV, REML and what they are made of.
+
+Weights scale rows: Φ → W½ΦW½, T → W½T, y → W½y; the shift of the diagonal is γm, or γΣw with weights.
+"""
+
+import numpy as np
+
+from .basis import null_space
+from .least_squares import solve_exact
+
+
+def reduced(Phi, T, weights=None):
+    """H⊥ = NᵀW½ΦW½N and N, whose columns span the null space of (W½T)ᵀ."""
+    s = np.ones(len(T)) if weights is None else np.sqrt(weights)
+    N = null_space(s[:, None] * T)
+    return N.T @ (s[:, None] * Phi * s) @ N, N
+
+
+def residual_operator(Phi, T, shift, weights=None):
+    """B = N (H⊥ + shift·I)⁻¹ Nᵀ: the coefficients are c = By, the residuals y − f = shift·By."""
+    perpendicular, N = reduced(Phi, T, weights)
+    return N @ np.linalg.solve(perpendicular + shift * np.eye(len(perpendicular)), N.T)
+
+
+def _scaled(Phi, T, y, regularization, weights):
+    weights = np.ones(len(T)) if weights is None else weights
+    s = np.sqrt(weights)
+    return residual_operator(Phi, T, regularization * weights.sum(), weights), s, (s * y.T).T
+
+
+def leave_one_out(Phi, T, y, regularization, weights=None):
+    """Residuals of the fits without a row, in closed form: e_i = c_i / B_ii, in the rows' own units."""
+    B, s, scaled = _scaled(Phi, T, y, regularization, weights)
+    return (B @ scaled / (np.diag(B) * s).reshape(-1, *[1] * (y.ndim - 1))).reshape(y.shape)
+
+
+def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
+    """The same residuals from as many fits as there are rows; γΣw stays what it is with all of them."""
+    weights = np.ones(len(T)) if weights is None else weights
+    residuals = np.empty_like(y)
+    for i in range(len(T)):
+        rest = np.arange(len(T)) != i
+        gamma = regularization * weights.sum() / weights[rest].sum()
+        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, weights[rest])
+        residuals[i] = y[i] - Phi[i, rest] @ c - T[i] @ beta
+    return residuals
+
+
+def mean_squared_leave_one_out(Phi, T, y, regularization, weights=None):
+    """Σ w_i e_i² / Σw with the residuals of `leave_one_out`."""
+    return np.average(leave_one_out(Phi, T, y, regularization, weights) ** 2, weights=weights)
+
+
+def gcv(Phi, T, y, regularization, weights=None):
+    """m |By|² / (tr B)²: the mean squared residual over the squared mean share of y that is left."""
+    B, _, scaled = _scaled(Phi, T, y, regularization, weights)
+    c = B @ scaled
+    return len(T) * c @ c / np.trace(B) ** 2
+
+
+def reml(Phi, T, y, regularization, weights=None):
+    """log det(H⊥ + γmI) + (m − l) log(yᵀBy / (m − l)): minus twice the restricted log-likelihood."""
+    B, _, scaled = _scaled(Phi, T, y, regularization, weights)
+    perpendicular, _ = reduced(Phi, T, weights)
+    n = len(perpendicular)
+    total = len(T) if weights is None else weights.sum()
+    determinant = np.linalg.slogdet(perpendicular + regularization * total * np.eye(n))[1]
+    return determinant + n * np.log(scaled @ B @ scaled / n)
+
+
+def feature_kernel(T_x, T_z, T, variance, weights=None):
+    """τ t(x)ᵀ (TᵀWT)⁻¹ t(z): a prior of variance τ on coordinates in an orthonormal basis of the features.
+
+    Φ plus this is the kernel of a model with `feature_variance` τ; T (m, l) are the features at the samples.
+    """
+    s = np.ones(len(T)) if weights is None else np.sqrt(weights)
+    R = np.linalg.qr(s[:, None] * T)[1]
+    return variance * np.linalg.solve(R.T, T_x.T).T @ np.linalg.solve(R.T, T_z.T)
+
+
+def central_differences(function, values, relative=1e-5):
+    """(f(v + hv_i e_i) − f(v − hv_i e_i)) / (2hv_i) for every i: a gradient without derivatives."""
+    slopes = []
+    for i, value in enumerate(values):
+        step = np.zeros(len(values))
+        step[i] = relative * value
+        slopes.append((function(values + step) - function(values - step)) / (2 * relative * value))
+    return np.array(slopes)

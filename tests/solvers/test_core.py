@@ -1,0 +1,426 @@
+"""Each stage of `grls.core` against the NumPy oracle, on both BLAS backends and with several threads."""
+
+import re
+from functools import cache
+
+import grls
+import numpy as np
+import pytest
+import reference
+from grls import _core, core
+from numpy.testing import assert_allclose
+
+GAMMA = 1e-3
+# Block columns are 64 wide up to order 512 and 128 up to 3072; a band of rows is four of them.
+SIZES = [2, 4, 12, 75, 257, 700]
+CASES = [(m, l) for m in SIZES for l in (0, 1, 3, 10) if l < m]  # noqa: E741
+
+
+def features(X, l):  # noqa: E741
+    x, z = X.T
+    columns = [np.ones(len(X)), x, z, x * x, x * z, z * z, x**3, x * x * z, x * z * z, z**3]
+    return np.column_stack(columns)[:, :l]
+
+
+@cache
+def problem(m, l, k=1):  # noqa: E741
+    """Points in the square, a Gaussian kernel matrix, polynomial features and k targets; read only."""
+    rng = np.random.default_rng(m + 1000 * l)
+    X = rng.uniform(-1, 1, size=(m, 2))
+    squares = (X**2).sum(axis=1)
+    Phi = np.exp(-(squares[:, None] + squares - 2 * X @ X.T) / (2 * 0.5**2))
+    Phi = (Phi + Phi.T) / 2
+    y = np.sin(3 * X[:, :1]) * np.arange(1, k + 1) + rng.normal(size=(m, k))
+    arrays = Phi, features(X, l), y[:, 0] if k == 1 else y
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays
+
+
+@cache
+def exact_solution(m, l, k=1):  # noqa: E741
+    return reference.solve_exact(*problem(m, l, k), GAMMA)
+
+
+def close(got, expected, digits=1e-10):
+    assert_allclose(got, expected, rtol=0, atol=digits * max(np.abs(expected).max(initial=0), 1e-300))
+
+
+@pytest.mark.parametrize("pivots", ["qr", "first"])
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_phi_prime_is_eq_12_and_the_identity_at_the_pivots(m, l, pivots):  # noqa: E741
+    _, T, _ = problem(m, l)
+    P, chosen = core.phi_prime(T, pivots)
+    assert P.shape == (m, l)
+    assert len(set(chosen)) == l
+    if pivots == "first":
+        assert list(chosen) == list(range(l))
+    assert np.array_equal(P[chosen], np.eye(l))
+    tolerance = 1e-15 * m * (np.linalg.cond(T[chosen]) if l else 1)
+    close(P, reference.phi_prime(T, T, chosen), 100 * tolerance)
+    close(P @ T[chosen], T, 100 * tolerance)
+
+
+@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_assembled_H_and_E_are_eq_11_and_phi_prime(m, l, backend, threads):  # noqa: E741
+    Phi, T, _ = problem(m, l)
+    _, chosen = core.phi_prime(T)
+    H, E = core.assemble(Phi, T)
+    assert H.shape == (m - l, m - l)
+    assert np.array_equal(H, H.T)
+    close(H, reference.H(Phi, T, chosen))
+    close(E, reference.E(T, chosen))
+
+
+def test_assembled_H_with_the_first_samples_as_pivots_is_eq_11_as_printed(backend):
+    Phi, T, _ = problem(300, 3)
+    H, E = core.assemble(Phi, T, pivots="first")
+    close(H, reference.H(Phi, T, np.arange(3)), 1e-9)
+    close(E, reference.E(T, np.arange(3)), 1e-9)
+
+
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_null_space_is_orthonormal_and_orthogonal_to_the_features(m, l):  # noqa: E741
+    _, T, _ = problem(m, l)
+    N = core.null_space(T)
+    assert N.shape == (m, m - l)
+    close(N.T @ N, np.eye(m - l), 1e-13)
+    assert np.abs(T.T @ N).max(initial=0) < 1e-13 * np.sqrt(m)
+
+
+@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_orthonormal_assembly_is_the_kernel_matrix_in_the_null_space(m, l, backend, threads):  # noqa: E741
+    Phi, T, _ = problem(m, l)
+    N = core.null_space(T)
+    H = core.assemble_orthonormal(Phi, T)
+    assert np.array_equal(H, H.T)
+    close(H, N.T @ Phi @ N, 1e-12)
+
+
+@pytest.mark.crossed("m", "backend", "threads", every=3)
+@pytest.mark.parametrize("m", [1, *SIZES])
+def test_llt_is_the_cholesky_factor(m, backend, threads):
+    A = (problem(m, 0)[0] if m > 1 else np.ones((1, 1))) + 0.1 * np.eye(m)
+    L = core.llt(A)
+    assert np.array_equal(L, np.tril(L))
+    close(L, np.linalg.cholesky(A), 1e-11)
+    close(L @ L.T, A, 1e-13)
+
+
+@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_exact_solution_solves_the_saddle_point_system(m, l, backend, threads):  # noqa: E741
+    Phi, T, y = problem(m, l)
+    c, beta = core.solve_exact(Phi, T, y, GAMMA)
+    assert c.shape == (m,)
+    assert beta.shape == (l,)
+    expected_c, expected_beta = exact_solution(m, l)
+    conditioning = np.linalg.cond(T) if l else 1
+    close(c, expected_c, 1e-10 * max(1, conditioning))
+    close(beta, expected_beta, 1e-10 * max(1, conditioning))
+    # the optimality conditions themselves
+    assert np.abs(Phi @ c + GAMMA * m * c + T @ beta - y).max() < 1e-11 * np.abs(y).max() * conditioning
+    assert np.abs(T.T @ c).max(initial=0) < 1e-11 * np.abs(c).max() * np.sqrt(m)
+
+
+@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
+@pytest.mark.parametrize(("m", "l"), CASES)
+def test_published_solution_is_eqs_26_to_28(m, l, backend, threads):  # noqa: E741
+    Phi, T, y = problem(m, l)
+    _, chosen = core.phi_prime(T)
+    c, beta = core.solve_published(Phi, T, y, GAMMA)
+    tilde = reference.solve_published(Phi, T, y, GAMMA, chosen)
+    expected = reference.published_function(Phi, T, Phi, T, chosen, *tilde)
+    assert_allclose(Phi @ c + T @ beta, expected, rtol=0, atol=1e-9 * np.abs(y).max())
+    close(np.delete(c, chosen), tilde[1], 1e-9)
+    close((Phi @ c + T @ beta)[chosen], y[chosen], 1e-9)  # it interpolates the pivots' targets
+    assert np.abs(T.T @ c).max(initial=0) < 1e-9 * np.abs(c).max() * np.sqrt(m)
+
+
+def test_published_solution_with_the_first_samples_as_pivots_is_as_printed(backend):
+    Phi, T, y = problem(300, 3)
+    c, beta = core.solve_published(Phi, T, y, GAMMA, pivots="first")
+    tilde = reference.solve_published(Phi, T, y, GAMMA, np.arange(3))
+    close(c[3:], tilde[1], 1e-8)
+    expected = reference.published_function(Phi, T, Phi, T, np.arange(3), *tilde)
+    close(Phi @ c + T @ beta, expected, 1e-8)
+
+
+def test_without_features_both_formulations_are_kernel_ridge_regression():
+    Phi, T, y = problem(200, 0)
+    expected = np.linalg.solve(Phi + GAMMA * 200 * np.eye(200), y)
+    for solve in (core.solve_exact, core.solve_published):
+        c, beta = solve(Phi, T, y, GAMMA)
+        close(c, expected, 1e-11)
+        assert beta.shape == (0,)
+
+
+def test_exact_objective_is_never_above_the_published_one():
+    for m, l in CASES:  # noqa: E741
+        if l == 0:
+            continue
+        Phi, T, y = problem(m, l)
+        exact, published = (
+            reference.objective(Phi, T, y, GAMMA, *solve(Phi, T, y, GAMMA))
+            for solve in (core.solve_exact, core.solve_published)
+        )
+        assert exact <= published * (1 + 1e-9), f"{m, l}"
+
+
+# More outputs than fit into one block column, and borders that cross bands of rows.
+@pytest.mark.crossed("m", "l", "k", "backend", "threads", every=3)
+@pytest.mark.parametrize("k", [1, 3, 70])
+@pytest.mark.parametrize("m", [5, 130, 442, 443, 700])
+@pytest.mark.parametrize("l", [0, 3])
+def test_several_outputs_are_solved_as_one_by_one(m, l, k, backend, threads):  # noqa: E741
+    Phi, T, Y = problem(m, l, k)
+    c, beta = core.solve_exact(Phi, T, Y, GAMMA)
+    assert c.shape == Y.shape
+    assert beta.shape == (l, *Y.shape[1:])
+    expected_c, expected_beta = exact_solution(m, l, k)
+    close(c, expected_c, 1e-9)
+    close(beta, expected_beta, 1e-9)
+
+
+@pytest.mark.parametrize("solve", [core.solve_exact, core.solve_published])
+def test_the_number_of_threads_changes_nothing_but_rounding(solve, backend):
+    Phi, T, Y = problem(700, 10, 3)
+    answers = []
+    for n_threads in (1, 2, 5):
+        grls.set_num_threads(n_threads)
+        try:
+            answers.append(solve(Phi, T, Y, GAMMA))
+        finally:
+            grls.set_num_threads(None)
+    for c, beta in answers[1:]:
+        close(c, answers[0][0], 1e-11)
+        close(beta, answers[0][1], 1e-11)
+
+
+@pytest.mark.crossed("m", "backend", every=2)
+@pytest.mark.parametrize(("m", "n_threads"), [(1500, 2), (3300, 5)])
+def test_a_large_problem_is_solved_as_well_as_a_small_one(m, n_threads, backend):
+    Phi, T, Y = problem(m, 3, 3)
+    grls.set_num_threads(n_threads)
+    try:
+        c, beta = core.solve_exact(Phi, T, Y, GAMMA)
+        published_c, published_beta = core.solve_published(Phi, T, Y, GAMMA)
+    finally:
+        grls.set_num_threads(None)
+    assert np.abs(Phi @ c + GAMMA * m * c + T @ beta - Y).max() < 1e-10
+    assert np.abs(T.T @ c).max() < 1e-10 * np.abs(c).max()
+    residual = Phi @ published_c + T @ published_beta + GAMMA * m * published_c - Y
+    _, chosen = core.phi_prime(T)
+    assert np.abs(np.delete(residual, chosen, axis=0)).max() < 1e-9
+    assert np.abs((Phi @ published_c + T @ published_beta - Y)[chosen]).max() < 1e-9
+    assert np.abs(T.T @ published_c).max() < 1e-9 * np.abs(published_c).max()
+
+
+def test_the_factor_of_a_large_matrix_multiplies_back_to_it():
+    A = problem(3300, 3, 3)[0] + np.eye(3300)
+    L = core.llt(A)
+    vectors = np.random.default_rng(0).normal(size=(3300, 3))
+    close(L @ (L.T @ vectors), A @ vectors, 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("order", "l"),
+    [(448, 0), (511, 3), (512, 0), (512, 3), (513, 3), (576, 3), (3071, 3), (3072, 0), (3073, 3)],
+)
+def test_orders_around_a_change_of_block_width_are_solved(order, l):  # noqa: E741
+    m = order - 1  # one more row for the target
+    Phi, T, y = problem(m, l)
+    c, beta = core.solve_exact(Phi, T, y, GAMMA)
+    assert np.abs(Phi @ c + GAMMA * m * c + T @ beta - y).max() < 1e-10
+    assert np.abs(T.T @ c).max(initial=0) < 1e-10 * np.abs(c).max()
+
+
+def test_weights_of_the_core_solve_the_weighted_problem(backend):
+    Phi, T, y = problem(300, 3)
+    weights = np.random.default_rng(0).uniform(0.1, 3.0, 300)
+    shift = GAMMA * weights.sum()
+    solution = _core.solve(
+        None, Phi, T, y[:, None], weights, shift, "exact", "qr", 1e-12, "double", threads=2
+    )
+    c, beta = solution["c"], solution["beta"]
+    expected_c, expected_beta = reference.solve_exact(Phi, T, y, GAMMA, weights)
+    close(c[:, 0], expected_c, 1e-10)
+    close(beta[:, 0], expected_beta, 1e-10)
+
+
+def test_features_in_very_different_units_are_still_independent():
+    Phi, T, y = problem(200, 3)
+    units = np.array([1.0, 1e-12, 1e12])
+    for solve in (core.solve_exact, core.solve_published):
+        c, beta = solve(Phi, T, y, GAMMA)
+        scaled_c, scaled_beta = solve(Phi, T * units, y, GAMMA)
+        if solve is core.solve_exact:
+            close(scaled_c, c, 1e-9)
+            close(scaled_beta * units, beta, 1e-9)
+        else:  # the pivots may be others, so that the solution may be another
+            _, chosen = core.phi_prime(T * units)
+            close((Phi @ scaled_c + T * units @ scaled_beta)[chosen], y[chosen], 1e-8)
+
+
+# Errors.
+
+
+def test_first_samples_with_dependent_features_are_a_clear_error():
+    x = np.array([1.0, 1.0, 2.0, 3.0, 4.0])
+    T = np.column_stack([np.ones(5), x])
+    Phi, y = reference.gaussian(x[:, None], x[:, None], 1.0), x
+    for call in (
+        lambda: core.phi_prime(T, pivots="first"),
+        lambda: core.assemble(Phi, T, pivots="first"),
+        lambda: core.solve_published(Phi, T, y, GAMMA, pivots="first"),
+    ):
+        with pytest.raises(ValueError, match=r"pivot samples form a singular matrix.*pivots='qr'"):
+            call()
+    P, chosen = core.phi_prime(T)
+    assert len(set(x[chosen])) == 2
+    close(P @ T[chosen], T)
+
+
+STAGES = {
+    "phi_prime": lambda Phi, T, y: core.phi_prime(T),
+    "assemble": lambda Phi, T, y: core.assemble(Phi, T),
+    "null_space": lambda Phi, T, y: core.null_space(T),
+    "assemble_orthonormal": lambda Phi, T, y: core.assemble_orthonormal(Phi, T),
+    "solve_exact": lambda Phi, T, y: core.solve_exact(Phi, T, y, GAMMA),
+    "solve_published": lambda Phi, T, y: core.solve_published(Phi, T, y, GAMMA),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("extra", ["sum", "copy", "zero", "tiny multiple"])
+def test_dependent_features_are_refused_and_the_column_to_drop_is_named(stage, extra):
+    Phi, T, y = problem(75, 3)
+    column = {"sum": T.sum(axis=1), "copy": T[:, 1], "zero": np.zeros(75), "tiny multiple": 1e-9 * T[:, 2]}
+    dependent = np.column_stack([T[:, :1], column[extra], T[:, 1:]])
+    with pytest.raises(ValueError, match=r"linearly dependent: drop \[\d\]") as caught:
+        STAGES[stage](Phi, dependent, y)
+    named = int(re.search(r"drop \[(\d)\]", str(caught.value))[1])
+    left = np.delete(dependent, named, axis=1)
+    assert np.linalg.matrix_rank(left / np.linalg.norm(left, axis=0)) == 3
+    STAGES[stage](Phi, left, y)
+
+
+@pytest.mark.parametrize("m", [2, 100, 700])
+def test_an_indefinite_matrix_is_a_linear_algebra_error(m, backend, threads):
+    A = np.eye(m)
+    A[-1, -1] = -1e-3
+    with pytest.raises(grls.NotPositiveDefiniteError):
+        core.llt(A)
+    with pytest.raises(np.linalg.LinAlgError):
+        core.solve_exact(A, np.ones((m, 0)), np.ones(m), 0.0)
+    assert issubclass(grls.NotPositiveDefiniteError, np.linalg.LinAlgError)
+
+
+def test_a_singular_matrix_is_not_positive_definite(backend):
+    Phi, T, y = problem(300, 3)
+    twice = np.block([[Phi, Phi], [Phi, Phi]])
+    with pytest.raises(grls.NotPositiveDefiniteError):
+        core.llt(twice)
+    with pytest.raises(grls.NotPositiveDefiniteError):
+        core.solve_exact(twice, np.vstack([T, T]), np.tile(y, 2), 0.0)
+
+
+def test_a_kernel_that_is_definite_only_beside_the_features_is_solved(backend):
+    """Minus the distance is conditionally positive definite of order 1: a constant makes it legal."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    Phi = -np.sqrt(reference.squared_distances(X, X))
+    T, y = np.ones((80, 1)), rng.normal(size=80)
+    with pytest.raises(grls.NotPositiveDefiniteError):
+        core.solve_exact(Phi, T[:, :0], y, GAMMA)
+    c, beta = core.solve_exact(Phi, T, y, GAMMA)
+    expected_c, expected_beta = reference.solve_exact(Phi, T, y, GAMMA)
+    close(c, expected_c)
+    close(beta, expected_beta)
+
+
+def test_as_many_features_as_samples_leave_no_null_space():
+    _, T, _ = problem(12, 10)
+    T = T[:10]
+    Phi = problem(12, 10)[0][:10, :10]
+    assert core.null_space(T).shape == (10, 0)
+    assert core.assemble_orthonormal(Phi, T).shape == (0, 0)
+    H, E = core.assemble(Phi, T)
+    assert H.shape == (0, 0)
+    assert E.shape == (10, 0)
+    with pytest.raises(ValueError, match="interpolate all n_samples=10"):
+        core.solve_exact(Phi, T, np.ones(10), GAMMA)
+
+
+def bad_calls():
+    Phi, T, y = problem(12, 3)
+    asymmetric, nan = Phi.copy(), Phi.copy()
+    asymmetric[0, 1] += 1
+    nan[0, 0] = np.nan
+    return {
+        "oblong kernel": (lambda: core.solve_exact(Phi[:5], T, y, GAMMA), "square"),
+        "asymmetric kernel": (lambda: core.solve_exact(asymmetric, T, y, GAMMA), "symmetric"),
+        "NaN in the kernel": (lambda: core.solve_exact(nan, T, y, GAMMA), "Phi contains NaN|NaN"),
+        "short features": (lambda: core.solve_exact(Phi, T[:5], y, GAMMA), "5"),
+        "short targets": (lambda: core.solve_exact(Phi, T, y[:5], GAMMA), "5"),
+        "flat features": (lambda: core.solve_exact(Phi, T[:, 0], y, GAMMA), "2D"),
+        "negative regularization": (lambda: core.solve_exact(Phi, T, y, -1.0), "regularization"),
+        "NaN in the features": (lambda: core.null_space(T * np.nan), "NaN"),
+        "infinite target": (lambda: core.solve_exact(Phi, T, np.append(y[1:], np.inf), GAMMA), "infinity"),
+        "unknown pivots": (lambda: core.phi_prime(T, pivots="last"), "'qr', 'first'"),
+        "unknown pivots, solved": (lambda: core.solve_published(Phi, T, y, GAMMA, pivots="x"), "'first'"),
+        "short features, assembled": (lambda: core.assemble(Phi, T[:5]), "5"),
+        "short features, orthonormal": (lambda: core.assemble_orthonormal(Phi, T[:5]), "5"),
+        "oblong matrix": (lambda: core.llt(Phi[:5]), "A must be square"),
+        "targets in a cube": (lambda: core.solve_exact(Phi, T, y.reshape(3, 2, 2), GAMMA), "dim|3"),
+        "more features than samples": (lambda: core.null_space(T[:2]), "dependent"),
+    }
+
+
+@pytest.mark.parametrize("case", bad_calls())
+def test_arguments_that_cannot_be_right_are_refused(case):
+    call, message = bad_calls()[case]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_core_refuses_what_its_wrappers_never_pass():
+    Phi, T, y = (np.array(a) for a in problem(12, 3))
+    Y = y[:, None]
+    good = [None, Phi, T, Y, None, 1.0, "exact", "qr", 1e-12, "double"]
+    _core.solve(*good)
+    for position, bad in [
+        (1, Phi[:5]),
+        (1, Phi[0]),
+        (1, "Phi"),
+        (1, None),
+        (2, T[:5]),
+        (2, "T"),
+        (3, Y[:5]),
+        (3, Y[:0]),
+        (4, np.ones(5)),
+        (4, np.zeros(12)),
+        (4, -np.ones(12)),
+        (4, np.full(12, np.nan)),
+        (5, -1.0),
+        (5, np.nan),
+        (6, "approximate"),
+        (7, "last"),
+        (9, "half"),
+        (0, "gaussian"),
+    ]:
+        arguments = list(good)
+        arguments[position] = bad
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            _core.solve(*arguments)
+    with pytest.raises(ValueError, match="backend"):
+        _core.select_backend("cuda")
+    with pytest.raises(ValueError, match=r"no dgemm|BLAS"):
+        _core.bind_blas({})
+    with pytest.raises(ValueError, match="square"):
+        _core.llt(Phi[:5])
+    with pytest.raises(ValueError, match="basis"):
+        _core.assemble(Phi, T, "cosine", "qr", 1e-12)
+    assert _core.llt(np.empty((0, 0))).shape == (0, 0)
