@@ -16,9 +16,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def backend(request):
     """Each test with this fixture runs on SciPy's BLAS and on the built-in routines."""
     before = _core.backend()
-    _core.select_backend(request.param)
+    _core.select_backend(name=request.param)
     yield request.param
-    _core.select_backend(before)
+    _core.select_backend(name=before)
 
 
 @pytest.fixture(params=[1, 2, 5])

@@ -70,23 +70,33 @@ def test_the_path_equals_dense_numpy(m, backend):
     Phi = KERNEL(X)
     T = np.ones((m, 1))
     shifts = np.array([1e-3, 1.0, 30.0])
-    _core.select_backend(backend)
+    _core.select_backend(name=backend)
     try:
-        path = _core.path(None, Phi, T, y[:, None], weights, shifts, False, True, 1e-12)
+        path = _core.path(
+            formula=None,
+            data=Phi,
+            T=T,
+            Y=y[:, None],
+            weights=weights,
+            shifts=shifts,
+            relative=False,
+            leave_one_out=True,
+            tolerance=1e-12,
+        )
     finally:
-        _core.select_backend("library")
+        _core.select_backend(name="library")
     s = np.sqrt(weights)
     N = np.linalg.svd((s * T[:, 0])[:, None], full_matrices=True)[0][:, 1:]
     for g, shift in enumerate(shifts):
         inverse = np.linalg.inv(N.T @ (s[:, None] * Phi * s) @ N + shift * np.eye(m - 1))
         B = N @ inverse @ N.T
         c = B @ (s * y)
-        assert_allclose(path["c"][g][:, 0], c, atol=1e-8 * np.abs(c).max())
-        assert_allclose(path["diagonal"][g], np.diag(B), rtol=1e-8)
-        assert_allclose(path["trace"][g], np.trace(inverse), rtol=1e-8)
-        assert_allclose(path["log_determinant"][g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
-        assert_allclose(path["quadratic"][g], s * y @ c, rtol=1e-8)
-        assert_allclose(path["squared_norm"][g], c @ c, rtol=1e-8)
+        assert_allclose(path.c[g][:, 0], c, atol=1e-8 * np.abs(c).max())
+        assert_allclose(path.diagonal[g], np.diag(B), rtol=1e-8)
+        assert_allclose(path.trace[g], np.trace(inverse), rtol=1e-8)
+        assert_allclose(path.log_determinant[g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
+        assert_allclose(path.quadratic[g], s * y @ c, rtol=1e-8)
+        assert_allclose(path.squared_norm[g], c @ c, rtol=1e-8)
 
 
 def criterion(name, X, y, gamma):

@@ -52,7 +52,7 @@ def dependence_tolerance(n_samples: int, dtype: DTypeLike = np.float64) -> float
 
 def independent_columns(T: FloatArray, tolerance: float) -> list[int]:
     """Return the columns of T that a rank-revealing QR keeps, in ascending order."""
-    return sorted(_core.null_space(T, tolerance)[1]) if T.shape[1] else []
+    return sorted(_core.null_space(T=T, tolerance=tolerance)[1]) if T.shape[1] else []
 
 
 def _features(T: ArrayLike) -> tuple[FloatArray, float]:
@@ -95,7 +95,7 @@ def phi_prime(T: ArrayLike, pivots: str = "qr") -> tuple[FloatArray, NDArray[np.
     """
     checked, tolerance = _features(T)
     choice(pivots, "pivots", ("qr", "first"))
-    P, chosen, kept = _core.phi_prime(checked, pivots, tolerance)
+    P, chosen, kept = _core.phi_prime(T=checked, pivots=pivots, tolerance=tolerance)
     _require_independent(kept, checked)
     return np.ascontiguousarray(P), np.asarray(chosen, dtype=np.intp)
 
@@ -122,7 +122,9 @@ def assemble(Phi: ArrayLike, T: ArrayLike, pivots: str = "qr") -> tuple[FloatArr
     gram = _square(Phi)
     checked, tolerance = _features(T)
     P, chosen = phi_prime(T, pivots)
-    H = _core.assemble(gram, checked, "pivot", pivots, tolerance, get_num_threads())
+    H = _core.assemble(
+        gram=gram, T=checked, basis="pivot", pivots=pivots, tolerance=tolerance, threads=get_num_threads()
+    )
     return np.ascontiguousarray(H), np.ascontiguousarray(np.delete(P, chosen, axis=0).T)
 
 
@@ -140,7 +142,7 @@ def null_space(T: ArrayLike) -> FloatArray:
         NᵀN = I and TᵀN = 0.
     """
     checked, tolerance = _features(T)
-    N, kept = _core.null_space(checked, tolerance)
+    N, kept = _core.null_space(T=checked, tolerance=tolerance)
     _require_independent(kept, checked)
     return np.ascontiguousarray(N)
 
@@ -162,7 +164,9 @@ def assemble_orthonormal(Phi: ArrayLike, T: ArrayLike) -> FloatArray:
     """
     gram = _square(Phi)
     checked, tolerance = _features(T)
-    H = _core.assemble(gram, checked, "orthonormal", "qr", tolerance, get_num_threads())
+    H = _core.assemble(
+        gram=gram, T=checked, basis="orthonormal", pivots="qr", tolerance=tolerance, threads=get_num_threads()
+    )
     if H.shape[0] > len(checked) - checked.shape[1]:
         null_space(T)  # says which columns are dependent
     return np.ascontiguousarray(H)
@@ -181,7 +185,7 @@ def llt(A: ArrayLike) -> FloatArray:
     ndarray of shape (m, m)
         The Cholesky factor.
     """
-    return np.ascontiguousarray(_core.llt(_square(A, "A"), get_num_threads()))
+    return np.ascontiguousarray(_core.llt(matrix=_square(A, "A"), threads=get_num_threads()))
 
 
 def _solve(
@@ -193,20 +197,20 @@ def _solve(
     shift = real(regularization, "regularization", minimum=0) * len(gram)
     columns = targets.reshape(len(targets), -1)
     solution = _core.solve(
-        None,
-        gram,
-        checked,
-        columns,
-        None,
-        shift,
-        formulation,
-        pivots,
-        tolerance,
+        formula=None,
+        data=gram,
+        T=checked,
+        Y=columns,
+        weights=None,
+        shift=shift,
+        formulation=formulation,
+        pivots=pivots,
+        tolerance=tolerance,
         threads=get_num_threads(),
     )
-    _require_independent(solution["kept"], checked)
+    _require_independent(solution.kept, checked)
     shape = targets.shape[1:]
-    c, beta = (np.ascontiguousarray(solution[name]).reshape(-1, *shape) for name in ("c", "beta"))
+    c, beta = (np.array(part, order="C").reshape(-1, *shape) for part in (solution.c, solution.beta))
     return c, beta
 
 

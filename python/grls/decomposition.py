@@ -58,8 +58,9 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
         f"the whole spectrum of a kernel matrix of {m} samples",
         'ask for few components (eigen_solver="iterative" takes a sixth) or set n_centers',
     )
-    centred = _core.centred_gram(*gram_source(kernel, X), get_num_threads())
-    lower = centred["lower"]
+    formula, data = gram_source(kernel, X)
+    centred = _core.centred_gram(formula=formula, data=data, threads=get_num_threads())
+    lower = centred.lower
     _require_finite(lower, kernel)
     # Divide and conquer, even for some of the eigenvectors: bisection and inverse iteration are slower from
     # a tenth of them on, and may return fewer than asked where eigenvalues repeat.
@@ -67,8 +68,8 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     return _Spectrum(
         values[::-1][:k].copy(),
         np.asfortranarray(vectors[:, : -k - 1 : -1]),  # column by column, as LAPACK and the core hold them
-        centred["means"],
-        centred["trace"],
+        centred.means,
+        centred.trace,
         values[0],
     )
 
@@ -79,28 +80,37 @@ def _top_spectrum(
     """Return the k largest eigenpairs by block Lanczos."""
     m = X.shape[0]
     _memory.require(
-        _core.solve_bytes(m, "double")
+        _core.solve_bytes(order=m, precision="double")
         + 8.0 * m * (3 * k + 200)
         + (8.0 * m * m if isinstance(kernel, kernels.Function) else 0),
         f"the {k} largest eigenvalues of a kernel matrix of {m} samples",
         "set n_centers, which stores no matrix of all samples",
     )
-    top = _core.top_spectrum(*gram_source(kernel, X), k, tolerance, max_products, seed, get_num_threads())
-    _require_finite(top["values"], kernel)
+    formula, data = gram_source(kernel, X)
+    top = _core.top_spectrum(
+        formula=formula,
+        data=data,
+        k=k,
+        tolerance=tolerance,
+        max_products=max_products,
+        seed=seed,
+        threads=get_num_threads(),
+    )
+    _require_finite(top.values, kernel)
     unconverged = ""
-    if not top["converged"]:
-        share = float(np.max(top["residuals"] / np.abs(top["values"]).max()))
+    if not top.converged:
+        share = float(np.max(top.residuals / np.abs(top.values).max()))
         unconverged = (
             f"after max_iter={max_products} products the residual of the eigenvectors is {share:.1e} of the "
             f"largest eigenvalue, more than asked for: raise max_iter or tol, or use eigen_solver='dense'"
         )
     return _Spectrum(
-        top["values"],
-        top["vectors"],
-        top["means"],
-        top["trace"],
-        top["smallest"],
-        top["products"],
+        top.values,
+        top.vectors,
+        top.means,
+        top.trace,
+        top.smallest,
+        top.products,
         unconverged,
     )
 
@@ -410,7 +420,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         values = found.cleaned()
         kept = self._kept(values)
         vectors = found.vectors if kept.all() else found.vectors[:, kept]
-        vectors *= _signs(vectors)
+        vectors = vectors * _signs(vectors)
         self.X_fit_ = X
         self.n_iter_ = found.products
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors

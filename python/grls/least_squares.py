@@ -129,15 +129,15 @@ class _GRLS(KernelMachine):
                 _not_definite(training.kernel, self.regularization, n_samples)
             ) from error
 
-        self._store(training, solution["kept"])
+        self._store(training, solution.kept)
         self.feature_variance_ = used_variance
         self.regularization_ = np.asarray(chosen, dtype=np.float64)[()]
         self._T_fit, self._weights_fit = problem.T, weights
-        self.dual_coef_ = np.ascontiguousarray(solution["c"])
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
-        self.precision_ = solution["precision"]
-        self.n_iter_ = max(1, solution["iterations"])
-        self.fit_seconds_ = solution["seconds"]
+        self.dual_coef_ = np.array(solution.c, order="C")
+        self.feature_coef_ = np.array(solution.beta, order="C")
+        self.precision_ = solution.precision
+        self.n_iter_ = max(1, solution.iterations)
+        self.fit_seconds_ = solution.seconds
         for name in (
             "regularization_path_",
             "criterion_path_",
@@ -211,7 +211,7 @@ class _GRLS(KernelMachine):
         """Store the leave-one-out predictions and their score."""
         raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
 
-    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+    def _set_uncertainty(self, problem: Problem, solution: _core.Solution, targets: FloatArray) -> None:
         """Store what the solution tells of variances; classifiers have none."""
 
 
@@ -219,10 +219,10 @@ def _affordable(precision: str, n_samples: int, n_outputs: int, *, given_as_matr
     """Return a precision whose matrices fit into memory; MemoryError where there is none."""
     order = n_samples + n_outputs
     whole = 8.0 * n_samples**2 if given_as_matrix else 0.0
-    if precision == "auto" and not _memory.fits(whole + _core.solve_bytes(order, "mixed")):
+    if precision == "auto" and not _memory.fits(whole + _core.solve_bytes(order=order, precision="mixed")):
         precision = "double"
     _memory.require(
-        whole + _core.solve_bytes(order, precision),
+        whole + _core.solve_bytes(order=order, precision=precision),
         f"a kernel model of {n_samples} samples in {precision} precision",
         'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
         + ("" if precision == "single" else '; precision="single" takes half'),
@@ -237,23 +237,30 @@ def _solve_outputs(
     formulation: str,
     precision: str,
     feature_variance: float,
-) -> dict[str, Any]:
+) -> _core.Solution:
     """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
     if np.ndim(regularization) == 0:
         return problem.solve(targets, float(regularization), formulation, precision, feature_variance)
-    out: dict[str, Any] = {}
+    (m, k), n_features = targets.shape, problem.T.shape[1]
+    c, beta, quadratic = np.empty((m, k)), np.empty((n_features, k)), np.empty(k)
+    covariance = np.empty((k, n_features, n_features))
+    parts = []
     for gamma in np.unique(regularization):
         mine = np.flatnonzero(regularization == gamma)
         part = problem.solve(targets[:, mine], float(gamma), formulation, precision, feature_variance)
-        if not out:
-            out = {**part, "feature_covariance": [None] * targets.shape[1]}
-            for name in ("c", "beta", "quadratic"):
-                out[name] = np.empty((*part[name].shape[:-1], targets.shape[1]))
-        for name in ("c", "beta", "quadratic"):
-            out[name][..., mine] = part[name]
-        for p in mine:
-            out["feature_covariance"][p] = part["feature_covariance"]
-    return out
+        c[:, mine], beta[:, mine], quadratic[mine] = part.c, part.beta, part.quadratic
+        covariance[mine] = part.feature_covariance
+        parts.append(part)
+    return _core.Solution(
+        c=c,
+        beta=beta,
+        kept=parts[0].kept,
+        quadratic=quadratic,
+        feature_covariance=covariance,
+        precision=parts[0].precision,
+        iterations=parts[0].iterations,
+        seconds=parts[0].seconds,
+    )
 
 
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int) -> str:
@@ -438,12 +445,12 @@ class GRLSRegressor(Regression, _GRLS):
     True
     """
 
-    def _set_uncertainty(self, problem: Problem, solution: dict[str, Any], targets: FloatArray) -> None:
+    def _set_uncertainty(self, problem: Problem, solution: _core.Solution, targets: FloatArray) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
-        n_free = len(targets) - (len(solution["kept"]) if np.isinf(self.feature_variance_) else 0)
-        variance = np.maximum(solution["quadratic"], 0) / n_free
+        n_free = len(targets) - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
+        variance = np.maximum(solution.quadratic, 0) / n_free
         n_features, n_outputs = problem.T.shape[1], targets.shape[1]
-        covariance = np.broadcast_to(solution["feature_covariance"], (n_outputs, n_features, n_features))
+        covariance = np.broadcast_to(solution.feature_covariance, (n_outputs, n_features, n_features))
         diagonal = np.diagonal(covariance, axis1=1, axis2=2).T
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight

@@ -297,7 +297,7 @@ def _as_features(training: Training, s: FloatArray, variance: float) -> tuple[_F
 def _problem_of(training: Training, features: _Features) -> Problem:
     """Return the problem that every step solves with other weights, its kernel matrix stored if it fits."""
     m = features.T.shape[0]
-    whole, factor = 8.0 * m * m, _core.solve_bytes(m + 1, "double")
+    whole, factor = 8.0 * m * m, _core.solve_bytes(order=m + 1, precision="double")
     if features.extra is None and not _memory.fits(whole + factor):
         _memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
         return Problem(training.kernel, training.X, features.T, None)
@@ -323,7 +323,7 @@ def _newton(problem: Problem, objective: _Objective, s: FloatArray, tol: float, 
         response = point.f + slopes / curvature
         gamma = 2 * objective.gamma * s.sum() / problem.weights.sum()
         solution = problem.solve(response[:, None], float(gamma), "exact", "double", np.inf)
-        c, beta, kept = solution["c"][:, 0], solution["beta"][:, 0], solution["kept"]
+        c, beta, kept = solution.c[:, 0], solution.beta[:, 0], solution.kept
         Kc = problem.kernel.times(problem.X, problem.X, np.ascontiguousarray(c[:, None]))[:, 0]
         target = _Point(c, beta, Kc, Kc + problem.T @ beta)
 

@@ -519,7 +519,9 @@ class _Nystrom(KernelMachine):
         if isinstance(self, ClassifierMixin):
             labels = np.unique(np.concatenate([np.unique(block.y) for block in blocks]))
         room = float(self.cache_size) * 2**20
-        store = _core.KernelStore(self.precision, min(room, 0.5 * (_memory.available() or room)))
+        store = _core.KernelStore(
+            precision=self.precision, bytes=min(room, 0.5 * (_memory.available() or room))
+        )
         for number, block in enumerate(blocks):
             Y, _ = self._targets(block.y) if labels is None else (_indicators(block.y, labels), None)
             TY = np.hstack([self._features_of(block) @ landmarks.A, Y])

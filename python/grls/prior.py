@@ -103,22 +103,22 @@ class _PriorRLS(KernelMachine):
                 f"{n_columns} columns: the system is singular to working precision; choose a larger "
                 "regularization or smaller variances"
             ) from error
-        if solver == "cg" and solution["residuals"].max() > tol:
+        if solver == "cg" and solution.residuals.max() > tol:
             warnings.warn(
-                f"conjugate gradients stopped after {solution['iterations']} iterations at a relative "
-                f"residual of {solution['residuals'].max():.2g} > tol={tol:g}; raise max_iter, tol or "
+                f"conjugate gradients stopped after {solution.iterations} iterations at a relative "
+                f"residual of {solution.residuals.max():.2g} > tol={tol:g}; raise max_iter, tol or "
                 'regularization, or use solver="cholesky"',
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-        self._store_features(training, solution["kept"])
-        w = covariance.root_times(np.asarray(solution["V"]))
+        self._store_features(training, solution.kept)
+        w = covariance.root_times(np.asarray(solution.V))
         self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.feature_coef_ = np.array(solution.beta, order="C")
         self.regularization_ = chosen
         self.solver_ = solver
-        self.n_iter_ = max(int(solution["iterations"]), 1)
+        self.n_iter_ = max(int(solution.iterations), 1)
         for name in ("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_"):
             self.__dict__.pop(name, None)
         if selection is not None:

@@ -297,24 +297,25 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                     f"choose another kernel{less}"
                 ) from error
             self._warn(solution, classes, pairs)
+        beta = solution.beta
         if self.bias == "lp":
-            _set_bias(self, training, problem, labels, pairs, solution)
+            beta = _bias(self, training, problem, labels, pairs, solution)
 
-        dual_coef = np.asarray(solution["c"])
+        dual_coef = np.asarray(solution.c)
         support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
-        self._store(training, sorted(set().union(*solution["kept"])))
+        self._store(training, sorted(set().union(*solution.kept)))
         pairwise = isinstance(training.kernel, kernels.Precomputed)
         self.X_fit_ = training.X[np.ix_(support, support)] if pairwise else training.X[support]
         self._gram_support = support
         self.support_ = support if training.rows is None else training.rows[support]
         self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
-        self.feature_coef_ = np.ascontiguousarray(solution["beta"])
+        self.feature_coef_ = np.array(beta, order="C")
         self.n_support_ = np.bincount(labels[support], minlength=len(classes))
         self.classes_ = classes
         self.pairs_ = pairs
-        self.objective_ = np.asarray(solution["objective"])
-        self.duality_gap_ = np.asarray(solution["relative_gap"])
-        self.n_iter_ = np.asarray(solution["iterations"], dtype=np.intp)
+        self.objective_ = np.array(solution.objective)
+        self.duality_gap_ = np.array(solution.relative_gap)
+        self.n_iter_ = np.asarray(solution.iterations, dtype=np.intp)
         self._C_fit = float(self.C)
         self._labels_fit = labels[support]
         self._n_samples_fit = training.X.shape[0]
@@ -330,7 +331,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             need = 16.0 * largest**2 * 3  # OSQP keeps the matrix sparse, with its indices, and its factor
             way_out = 'use solver="native"'
         elif self.solver == "ipm":
-            need = _core.interior_point_bytes(largest) * pairs_at_once
+            need = _core.interior_point_bytes(m=largest) * pairs_at_once
             way_out = 'use solver="native", which keeps no matrix'
         else:
             need = min(float(self.cache_size) * 2**20, 4.0 * largest**2) * pairs_at_once
@@ -359,16 +360,16 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             start[(found >= 0) & (labels != self._labels_fit[found])] = 0  # the row has changed sides
         return start
 
-    def _warn(self, solution: dict[str, Any], classes: Any, pairs: NDArray[np.intp]) -> None:
-        missed = np.flatnonzero(~np.asarray(solution["converged"]))
+    def _warn(self, solution: _core.SvmSolution, classes: Any, pairs: NDArray[np.intp]) -> None:
+        missed = np.flatnonzero(~np.asarray(solution.converged))
         if len(missed) == 0:
             return
-        worst = missed[np.argmax(np.asarray(solution["relative_gap"])[missed])]
+        worst = missed[np.argmax(np.asarray(solution.relative_gap)[missed])]
         a, b = classes[pairs[worst]].tolist()
         warnings.warn(
             f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
-            f"{a!r} and {b!r}, is left with a relative duality gap of {solution['relative_gap'][worst]:.2g} "
-            f'after {solution["iterations"][worst]} iterations; raise max_iter or tol, or use solver="ipm"',
+            f"{a!r} and {b!r}, is left with a relative duality gap of {solution.relative_gap[worst]:.2g} "
+            f'after {solution.iterations[worst]} iterations; raise max_iter or tol, or use solver="ipm"',
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -533,18 +534,13 @@ def _by_osqp(
     problem: Problem,
     labels: NDArray[np.intp],
     pairs: NDArray[np.intp],
-) -> dict[str, Any]:
+) -> _core.SvmSolution:
     """Solve every pair by OSQP; the answer has the form of the core's."""
     Phi = training.kernel.matrix(training.X, training.X)
     T, weights = problem.T, _weights(training)
-    out: dict[str, Any] = {
-        "c": np.zeros((len(labels), len(pairs))),
-        "beta": np.zeros((T.shape[1], len(pairs))),
-        "objective": np.zeros(len(pairs)),
-        "relative_gap": np.zeros(len(pairs)),
-        "iterations": np.zeros(len(pairs), dtype=np.intp),
-        "kept": [],
-    }
+    c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
+    objective, gap = np.zeros(len(pairs)), np.zeros(len(pairs))
+    iterations, kept_by_pair, status = [], [], []
     for p, pair in enumerate(pairs):
         rows = np.flatnonzero(np.isin(labels, pair))
         y = _signs(labels[rows], pair, len(np.unique(labels)))
@@ -560,30 +556,39 @@ def _by_osqp(
             tol=1e-2 * model.tol,
             max_iter=model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
         )
-        out["c"][rows, p] = solved.c
-        out["beta"][kept, p] = solved.beta
-        out["objective"][p] = solved.objective
-        out["relative_gap"][p] = solved.duality_gap
-        out["iterations"][p] = solved.n_iter
-        out["kept"].append(kept)
-    return out
+        c[rows, p], beta[kept, p] = solved.c, solved.beta
+        objective[p], gap[p] = solved.objective, solved.duality_gap
+        iterations.append(solved.n_iter)
+        kept_by_pair.append(kept)
+        status.append(_core.Status.converged if solved.converged else _core.Status.iteration_limit)
+    return _core.SvmSolution(
+        c=c,
+        beta=beta,
+        objective=objective,
+        relative_gap=gap,
+        infeasibility=np.zeros(len(pairs)),
+        iterations=iterations,
+        kept=kept_by_pair,
+        status=status,
+    )
 
 
-def _set_bias(
+def _bias(
     model: SVMGBClassifier,
     training: Training,
     problem: Problem,
     labels: NDArray[np.intp],
     pairs: NDArray[np.intp],
-    solution: dict[str, Any],
-) -> None:
-    """Put the solutions of the linear program (25) in place of the multipliers."""
-    known = training.kernel.times(training.X, training.X, solution["c"])
+    solution: _core.SvmSolution,
+) -> FloatArray:
+    """Return the solutions of the linear program (25), in place of the multipliers."""
+    beta = np.array(solution.beta)
+    known = training.kernel.times(training.X, training.X, solution.c)
     weights = _weights(training)
     for p, pair in enumerate(pairs):
-        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution["kept"][p]
+        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution.kept[p]
         y = _signs(labels[rows], pair, len(np.unique(labels)))
-        solution["beta"][kept, p] = _osqp.bias(
+        beta[kept, p] = _osqp.bias(
             known[rows, p],
             problem.T[rows][:, kept],
             y,
@@ -591,3 +596,4 @@ def _set_bias(
             model.tol,
             model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
         )
+    return beta

@@ -326,7 +326,7 @@ def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[Fl
         regularization = float(selection.chosen)
     solver = problem.solver("auto", targets.shape[1])
     solution = problem.solve(targets, regularization, solver, 1e-6, 1000)
-    return np.asarray(solution["V"]), regularization * X.shape[0]
+    return np.asarray(solution.V), regularization * X.shape[0]
 
 
 def _better(losses: dict[float, list[float]]) -> float:

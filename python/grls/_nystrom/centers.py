@@ -55,7 +55,7 @@ class Pool:
 
     def add(self, X: Any, y: Any) -> None:
         """Let the rows of a block compete for the places."""
-        keys = _core.row_keys(for_core(X), self.seed, get_num_threads())
+        keys = _core.row_keys(data=for_core(X), seed=self.seed, threads=get_num_threads())
         if self.keys is not None and len(self.keys) == self.size:
             small = np.flatnonzero(keys < self.keys[-1])
             keys, X, y = keys[small], X[small], y[small]
@@ -113,7 +113,7 @@ def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_cen
     leverage = residual(float(residual(0.0).sum() / n_centers))
     # The smallest of the exponentially distributed numbers are a sample without replacement.
     uniform = (keys.astype(np.float64) + 0.5) / 2.0**64
-    spread = _core.row_keys(uniform[:, None], 0, 1)  # the keys are small in a pool: draw them afresh
+    spread = _core.row_keys(data=uniform[:, None], seed=0, threads=1)  # small in a pool: drawn afresh
     order = np.argsort(-np.log((spread.astype(np.float64) + 0.5) / 2.0**64) / leverage, kind="stable")
     return X[np.sort(order[:n_centers])]
 
@@ -147,30 +147,30 @@ class Landmarks:
         """How many functions there are."""
         return len(self.L)
 
-    def _kernel_arguments(self, X: Any) -> tuple[Any, Any, Any]:
+    def _kernel_arguments(self, X: Any) -> dict[str, Any]:
         if isinstance(self.kernel, kernels.Function):
-            return None, self.kernel.matrix(X, self.centers), None
+            return {"formula": None, "data": self.kernel.matrix(X, self.centers), "centres": None}
         data, centers = alike(X, self.centers)
-        return self.kernel.lower(X.shape[1]), data, centers
+        return {"formula": self.kernel.lower(X.shape[1]), "data": data, "centres": centers}
 
     def sums(
         self, X: Any, T: FloatArray, Y: FloatArray, weights: FloatArray | None, precision: str
     ) -> FloatArray:
         """Return AᵀWA of the rows [b(x) TA Y], of order r + l + k."""
         return _core.row_sums(
-            *self._kernel_arguments(X),
-            self.E,
-            self.L,
-            np.asarray(T, dtype=np.float64) @ self.A,
-            Y,
-            weights,
-            precision,
-            get_num_threads(),
+            **self._kernel_arguments(X),
+            E=self.E,
+            L=self.L,
+            T=np.asarray(T, dtype=np.float64) @ self.A,
+            Y=Y,
+            weights=weights,
+            precision=precision,
+            threads=get_num_threads(),
         )
 
     def rows(self, X: Any) -> FloatArray:
         """Return b(x) for the rows of X, (n, r)."""
-        return _core.whitened_rows(*self._kernel_arguments(X), self.E, self.L, get_num_threads())
+        return _core.whitened_rows(**self._kernel_arguments(X), E=self.E, L=self.L, threads=get_num_threads())
 
     def normal_times(
         self,
@@ -183,11 +183,20 @@ class Landmarks:
         precision: str = "double",
     ) -> FloatArray:
         """Return ZᵀW(Za + B) of block `number`, Z = k(X, centres), of which the store keeps what it can."""
-        formula, data, centers = self._kernel_arguments(X)
-        if formula is None:
+        arguments = self._kernel_arguments(X)
+        if arguments["formula"] is None:
+            data = arguments["data"]
             values = (0.0 if a is None else data @ a) + (0.0 if B is None else B)
             return np.asarray(data.T @ (values if weights is None else weights[:, None] * values))
-        return store.normal_times(formula, number, data, centers, weights, a, B, precision, get_num_threads())
+        return store.normal_times(
+            **arguments,
+            block=number,
+            weights=weights,
+            a=a,
+            B=B,
+            precision=precision,
+            threads=get_num_threads(),
+        )
 
     def coefficients(self, u: FloatArray) -> FloatArray:
         """Return a (r + q, k) with Σ_j a_j k(z_j, ·) = Σ_i u_i b_i, u (r, k)."""
@@ -212,11 +221,15 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     K = kernel.matrix(centers, centers)
     if isinstance(kernel, kernels.Function):
         require_symmetric(K, f"the kernel matrix of {kernel!r}")
-    P, pivots, kept = _core.phi_prime(T, "qr", tolerance)
+    P, pivots, kept = _core.phi_prime(T=T, pivots="qr", tolerance=tolerance)
     others = np.setdiff1d(np.arange(M), pivots)
-    H = _core.assemble(K, T, "pivot", "qr", tolerance, get_num_threads())
+    H = _core.assemble(
+        gram=K, T=T, basis="pivot", pivots="qr", tolerance=tolerance, threads=get_num_threads()
+    )
     largest = float(max(K.max(initial=0.0), -K.min(initial=0.0)))
-    L, order = _core.pivoted_llt(H, _RANK_TOLERANCE[precision] * largest, get_num_threads())
+    L, order = _core.pivoted_llt(
+        matrix=H, tolerance=_RANK_TOLERANCE[precision] * largest, threads=get_num_threads()
+    )
     carrying = np.asarray(order, dtype=np.intp)
     _require_definite(kernel, H, L, carrying, largest)
     rank = L.shape[1]

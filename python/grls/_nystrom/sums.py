@@ -168,7 +168,7 @@ class Summation:
     def _is_held(self, X: Any) -> NDArray[np.bool_]:
         # By the contents of a row, so that it does not depend on the blocks; equal rows are on the same side,
         # and none can vouch for its like. Another seed than that of the centres: a centre may be held out.
-        keys = _core.row_keys(for_core(X), self.seed ^ 0x5DEECE66D, get_num_threads())
+        keys = _core.row_keys(data=for_core(X), seed=self.seed ^ 0x5DEECE66D, threads=get_num_threads())
         return np.asarray(keys < np.uint64(min(self.held_fraction, 1.0) * (2**64 - 2**12)))
 
     def _add(self, part: Part, X: Any, T: Any, Y: Any, weights: Any, counts: Any) -> None:
@@ -256,18 +256,18 @@ class Equations:
             return self.h
         none = np.empty((len(self.h), 0))
         solution = _core.solve(
-            None,
-            self.G,
-            none,
-            self.h,
-            None,
-            gamma * self.weight,
-            "exact",
-            "qr",
-            0.0,
+            formula=None,
+            data=self.G,
+            T=none,
+            Y=self.h,
+            weights=None,
+            shift=gamma * self.weight,
+            formulation="exact",
+            pivots="qr",
+            tolerance=0.0,
             threads=get_num_threads(),
         )
-        return np.asarray(solution["c"])
+        return np.asarray(solution.c)
 
 
 def equations(part: Part, landmarks: Landmarks, k: int) -> Equations:
@@ -325,9 +325,20 @@ def gcv(system: Equations, specification: Any) -> Choice:
     residual, freedom = np.tile(system.squares, (len(shifts), 1)), np.full(len(shifts), system.n_free)
     if r > 0:
         none = np.empty((r, 0))
-        path = _core.path(None, system.G, none, system.h, None, shifts, False, False, 0.0, get_num_threads())
-        residual -= path["quadratic"] + shifts[:, None] * path["squared_norm"]
-        freedom += shifts * path["trace"] - r
+        path = _core.path(
+            formula=None,
+            data=system.G,
+            T=none,
+            Y=system.h,
+            weights=None,
+            shifts=shifts,
+            relative=False,
+            leave_one_out=False,
+            tolerance=0.0,
+            threads=get_num_threads(),
+        )
+        residual -= path.quadratic + shifts[:, None] * path.squared_norm
+        freedom += shifts * path.trace - r
     known = np.isfinite(freedom) & (freedom > 1e-10 * system.n_free)
     if not known.any():
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")

@@ -154,7 +154,7 @@ class Parameters:
 
     def gradient(
         self, problem: Problem, targets: FloatArray, gamma: float, criterion: str
-    ) -> tuple[dict[str, Any], FloatArray]:
+    ) -> tuple[_core.Gradient, FloatArray]:
         """Return what the core says at the parameters as they are, and the derivative by each of them."""
         formula, links = self.kernel.lower_for_tuning(self._n_columns)
         mine = [
@@ -167,7 +167,7 @@ class Parameters:
         for part, size in zip(mine, self._sizes, strict=True):
             total = np.zeros(size)
             for link in part:
-                slope = np.atleast_1d(np.asarray(answer[link.slot][link.index]))
+                slope = np.atleast_1d(np.asarray(getattr(answer, link.slot)[link.index]))
                 total += slope if len(slope) == size else slope.sum()  # one value for all columns
             parts.append(total)
         return answer, np.concatenate(parts)
@@ -207,9 +207,9 @@ class _Objective:
             )
         except NotPositiveDefiniteError:
             return np.inf, np.zeros_like(values)
-        self.unit = answer["unit"]
-        value = answer["value"] + (self._constant if self.criterion == "loo" else 0.0)
-        slopes = np.append(slopes, answer["shift"] * self.problem.total_weight)
+        self.unit = answer.unit
+        value = answer.value + (self._constant if self.criterion == "loo" else 0.0)
+        slopes = np.append(slopes, answer.shift * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
         return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))
 

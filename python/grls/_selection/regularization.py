@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._solvers import memory as _memory
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
@@ -37,7 +38,7 @@ class Selectable(Protocol):
 
     def path(
         self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> dict[str, Any]: ...
+    ) -> _core.Path: ...
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float: ...
 
@@ -100,36 +101,38 @@ def largest_of_the_best(values: FloatArray, errors: FloatArray) -> int:
 class _Point:
     """One γ of the path at one variance t of the features' coordinates."""
 
-    def __init__(self, path: dict[str, Any], g: int, t: float) -> None:
+    def __init__(self, path: _core.Path, g: int, t: float) -> None:
         self._path, self._g = path, g
         # (S + tI)⁻¹, which is nothing for unpenalised features
-        S = path["schur"][g]
+        S = path.schur[g]
         self._held = None if np.isinf(t) or S.size == 0 else np.linalg.inv(S + t * np.eye(len(S)))
 
     def residuals(self) -> FloatArray:
         """c_i / B_ii: leave-one-out residuals (m, k), in the scale of the weighted samples."""
-        c, diagonal, D = (self._path[name][self._g] for name in ("c", "diagonal", "D"))
+        path, g = self._path, self._g
+        c, diagonal, D = path.c[g], path.diagonal[g], path.D[g]
         if self._held is not None:
             DH = D @ self._held
-            c = c + DH @ self._path["r"][self._g]
+            c = c + DH @ self._path.r[self._g]
             diagonal = diagonal + np.einsum("ij,ij->i", DH, D)
         return np.asarray(c / diagonal[:, None])
 
     def gcv(self, m: int) -> FloatArray:
         """Generalised cross-validation, one number per output."""
         if self._held is None:
-            return np.asarray(m * self._path["squared_norm"][self._g] / self._path["trace"][self._g] ** 2)
-        c, diagonal, D = (self._path[name][self._g] for name in ("c", "diagonal", "D"))
+            return np.asarray(m * self._path.squared_norm[self._g] / self._path.trace[self._g] ** 2)
+        path, g = self._path, self._g
+        c, diagonal, D = path.c[g], path.diagonal[g], path.D[g]
         DH = D @ self._held
-        norm = ((c + DH @ self._path["r"][self._g]) ** 2).sum(axis=0)
+        norm = ((c + DH @ self._path.r[self._g]) ** 2).sum(axis=0)
         return np.asarray(m * norm / (diagonal.sum() + np.sum(DH * D)) ** 2)
 
     def reml(self, n: int, l: int) -> FloatArray:  # noqa: E741 - the papers' letter
         """Minus twice the restricted log-likelihood (the likelihood, if features have a prior) per output."""
-        log_determinant = self._path["log_determinant"][self._g]
-        quadratic = self._path["quadratic"][self._g]
+        log_determinant = self._path.log_determinant[self._g]
+        quadratic = self._path.quadratic[self._g]
         if self._held is not None:
-            r = self._path["r"][self._g]
+            r = self._path.r[self._g]
             log_determinant = log_determinant - np.linalg.slogdet(self._held)[1]
             quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._held, r)
             n = n + l
@@ -180,8 +183,8 @@ def select(
         + (', or use "gcv" or "reml", which take less' if per_sample else " or use fewer samples"),
     )
     path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
-    gammas = np.asarray(path["shifts"]) / problem.total_weight
-    n_features = len(path["kept"])
+    gammas = np.asarray(path.shifts) / problem.total_weight
+    n_features = len(path.kept)
     scale = 1.0 if merged.problem.weights is None else np.sqrt(merged.problem.weights)[:, None]
 
     def predictions(point: _Point) -> FloatArray:
@@ -194,8 +197,8 @@ def select(
             return point.gcv(m)
         return point.reml(m - n_features, n_features)
 
-    variances = _feature_variances(feature_variance, path["unit"], m)
-    definite = np.isfinite(path["trace"])
+    variances = _feature_variances(feature_variance, path.unit, m)
+    definite = np.isfinite(path.trace)
     n_outputs = targets.shape[1] if per_output else 1
     plane = np.full((len(variances), len(gammas), n_outputs), np.inf)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -203,7 +206,7 @@ def select(
             for g in np.flatnonzero(definite):
                 value = judge(_Point(path, int(g), t))
                 plane[v, g] = value if per_output else value.mean()
-            if path["vanishes"] and np.isinf(t) and definite.any():
+            if path.vanishes and np.isinf(t) and definite.any():
                 # Free features and no kernel beside them: γ is without effect, but for the rounding errors of
                 # the model, of which the largest γ has the fewest.
                 plane[v, definite] = plane[v, np.flatnonzero(definite)[-1]]
@@ -212,7 +215,7 @@ def select(
         if definite.any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
-    share = 2 * path["rounding"] / np.asarray(path["shifts"])[:, None]
+    share = 2 * path.rounding / np.asarray(path.shifts)[:, None]
     errors = share * (np.full_like(plane, m) if criterion == "reml" else plane)
     best_variance = int((plane + errors).min(axis=1).mean(axis=1).argmin())
     best = [  # of each output

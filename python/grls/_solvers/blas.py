@@ -40,7 +40,7 @@ def _thread_functions() -> tuple[int, int] | None:
 def bind() -> None:
     """Bind the core to SciPy's BLAS; on an unknown SciPy fall back to Eigen's kernels, with a warning."""
     try:
-        _core.bind_blas({**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
+        _core.bind_blas(capsules={**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
     except ValueError as error:
         warnings.warn(
             f"grls cannot use this SciPy's BLAS and runs on its slower built-in routines: {error}",
@@ -50,4 +50,4 @@ def bind() -> None:
         return
     functions = _thread_functions()
     if functions is not None:
-        _core.bind_thread_control(*functions)
+        _core.bind_thread_control(get=functions[0], set=functions[1])

@@ -165,7 +165,7 @@ def _full(value: Any, d: int) -> Root:
         worst = int(np.diagonal(matrix).argmin())
         raise NotPositiveDefiniteError(f"{problem}column {worst} has variance {matrix[worst, worst]:g}")
     try:
-        L = np.ascontiguousarray(_core.llt(matrix, get_num_threads()))
+        L = np.ascontiguousarray(_core.llt(matrix=matrix, threads=get_num_threads()))
     except NotPositiveDefiniteError as error:
         raise NotPositiveDefiniteError(problem + _SINGULAR) from error
     # What is left of each variance when the columns before it are known.

@@ -58,38 +58,38 @@ class Problem:
         formulation: str,
         precision: str,
         feature_variance: float,
-    ) -> dict[str, Any]:
+    ) -> _core.Solution:
         """Return the solution for all columns of `targets`."""
         return _core.solve(
-            self._formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            regularization * self.total_weight,
-            formulation,
-            "qr",
-            self.tolerance,
-            precision,
-            feature_variance,
-            get_num_threads(),
+            formula=self._formula,
+            data=self._data,
+            T=self.T,
+            Y=targets,
+            weights=self.weights,
+            shift=regularization * self.total_weight,
+            formulation=formulation,
+            pivots="qr",
+            tolerance=self.tolerance,
+            precision=precision,
+            feature_variance=feature_variance,
+            threads=get_num_threads(),
         )
 
     def path(
         self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> dict[str, Any]:
+    ) -> _core.Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         return _core.path(
-            self._formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            shifts,
-            relative,
-            leave_one_out,
-            self.tolerance,
-            get_num_threads(),
+            formula=self._formula,
+            data=self._data,
+            T=self.T,
+            Y=targets,
+            weights=self.weights,
+            shifts=shifts,
+            relative=relative,
+            leave_one_out=leave_one_out,
+            tolerance=self.tolerance,
+            threads=get_num_threads(),
         )
 
     def gradient(
@@ -99,19 +99,19 @@ class Problem:
         regularization: float,
         criterion: str,
         groups: list[int],
-    ) -> dict[str, Any]:
+    ) -> _core.Gradient:
         """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
         return _core.gradient(
-            formula,
-            self._data,
-            self.T,
-            targets,
-            self.weights,
-            regularization * self.total_weight,
-            criterion,
-            groups,
-            self.tolerance,
-            get_num_threads(),
+            formula=formula,
+            data=self._data,
+            T=self.T,
+            Y=targets,
+            weights=self.weights,
+            shift=regularization * self.total_weight,
+            criterion=criterion,
+            groups=groups,
+            tolerance=self.tolerance,
+            threads=get_num_threads(),
         )
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
@@ -129,17 +129,17 @@ class Problem:
     ) -> FloatArray:
         """Return what data and features add to the prior variance at new points (see the core)."""
         return _core.variance(
-            self._formula,
-            self._data,
-            self.T,
-            self.weights,
-            regularization * self.total_weight,
-            K,
-            T_new,
-            covariance,
-            self.tolerance,
-            feature_variance,
-            get_num_threads(),
+            formula=self._formula,
+            data=self._data,
+            T=self.T,
+            weights=self.weights,
+            shift=regularization * self.total_weight,
+            K=K,
+            T_new=T_new,
+            covariance=covariance,
+            tolerance=self.tolerance,
+            feature_variance=feature_variance,
+            threads=get_num_threads(),
         )
 
     def svm(
@@ -154,23 +154,23 @@ class Problem:
         max_iter: int,
         cache_bytes: float,
         start: FloatArray | None,
-    ) -> dict[str, Any]:
+    ) -> _core.SvmSolution:
         """Return the coefficients of all pairs of classes; the bounds are C times the weights."""
         weights = np.ones(len(self.T)) if self.weights is None else self.weights
         return _core.svm_fit(
-            self._formula,
-            self._data,
-            self.T,
-            labels,
-            n_classes,
-            C,
-            weights,
-            feature_variance,
-            self.tolerance,
-            solver,
-            tol,
-            max_iter,
-            cache_bytes,
-            start,
-            get_num_threads(),
+            formula=self._formula,
+            data=self._data,
+            T=self.T,
+            labels=labels,
+            n_classes=n_classes,
+            C=C,
+            weights=weights,
+            feature_variance=feature_variance,
+            dependence=self.tolerance,
+            solver=solver,
+            tolerance=tol,
+            max_iterations=max_iter,
+            cache_bytes=cache_bytes,
+            start=start,
+            threads=get_num_threads(),
         )

@@ -82,7 +82,7 @@ def solve(
     tol: float,
     max_iter: int,
     report: Any,
-) -> dict[str, Any]:
+) -> _core.Solution:
     """Return the solution for all columns of `targets`, as `Problem.solve` does."""
     if isinstance(problem.kernel, kernels.Function):
         raise ValueError(
@@ -106,7 +106,9 @@ def solve(
         return np.asfortranarray(V - Q @ (Q.T @ V))
 
     def kernel_times(V: FloatArray, digits: str = "double") -> FloatArray:
-        product = _core.symmetric_kernel_times(formula, data, roots * V, digits, get_num_threads())
+        product = _core.symmetric_kernel_times(
+            formula=formula, data=data, c=roots * V, precision=digits, threads=get_num_threads()
+        )
         return np.asarray(roots * product)
 
     def multiply(V: FloatArray, digits: str = "double") -> FloatArray:
@@ -129,13 +131,13 @@ def solve(
         half = solve_triangular(R, spread)
         covariance[np.ix_(kept, kept)] = solve_triangular(R, half.T)
     end = time.perf_counter()
-    return {
-        "c": roots * z,
-        "beta": beta,
-        "kept": kept,
-        "quadratic": np.einsum("ij,ij->j", y, z),
-        "feature_covariance": covariance,
-        "precision": "double" if precision == "auto" else precision,
-        "iterations": solved.steps,
-        "seconds": {"precondition": prepared - start, "solve": end - prepared},
-    }
+    return _core.Solution(
+        c=roots * z,
+        beta=beta,
+        kept=kept,
+        quadratic=np.einsum("ij,ij->j", y, z),
+        feature_covariance=covariance,
+        precision="double" if precision == "auto" else precision,
+        iterations=solved.steps,
+        seconds={"precondition": prepared - start, "solve": end - prepared},
+    )

@@ -111,6 +111,7 @@ class Solution:
     objective: float  # ½ cᵀΦc + Σ C_i ξ_i
     duality_gap: float  # relative to it
     n_iter: int
+    converged: bool
 
 
 def solve(
@@ -132,9 +133,9 @@ def solve(
         c, beta, program = dual(Phi, T.T, y, C, tol, max_iter)
         return _certified(Phi, T, y, C, c, beta, beta, program)
     # Eqs. (23)-(24): pivots first, whose block of the quadratic form is zero.
-    P, pivots, _ = _core.phi_prime(T, "qr", 0.0)
+    P, pivots, _ = _core.phi_prime(T=T, pivots="qr", tolerance=0.0)
     rest = np.setdiff1d(np.arange(len(y)), pivots)
-    H = _core.assemble(Phi, T, "pivot", "qr", 0.0, get_num_threads())
+    H = _core.assemble(gram=Phi, T=T, basis="pivot", pivots="qr", tolerance=0.0, threads=get_num_threads())
     order = np.concatenate([np.asarray(pivots, dtype=np.intp), rest])
     c = np.empty(len(y))
     c[order], lambda_tilde, program = dual(
@@ -166,7 +167,13 @@ def _certified(
     objective = 0.5 * c @ image + losses.sum()
     gap = losses.sum() - c @ residual
     return Solution(
-        c, beta, lambda_tilde, float(objective), float(gap / (objective or 1)), program.iterations
+        c,
+        beta,
+        lambda_tilde,
+        float(objective),
+        float(gap / (objective or 1)),
+        program.iterations,
+        program.converged,
     )
 
 

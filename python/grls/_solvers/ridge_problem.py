@@ -70,24 +70,24 @@ class RidgeProblem:
     def _direct_bytes(self, n_outputs: int) -> float:
         n, p = self.X.shape
         if self._by_samples:
-            return float(_core.solve_bytes(n + n_outputs, "mixed"))
-        return float(8.0 * n * p + _core.solve_bytes(p + n_outputs, "double"))
+            return float(_core.solve_bytes(order=n + n_outputs, precision="mixed"))
+        return float(8.0 * n * p + _core.solve_bytes(order=p + n_outputs, precision="double"))
 
     def solve(
         self, targets: FloatArray, regularization: float, solver: str, tol: float, max_iter: int
-    ) -> dict[str, Any]:
+    ) -> _core.RidgeSolution:
         """Return V, beta, kept, and of conjugate gradients iterations and residuals."""
         if solver == "cg":
             return _core.ridge_cg(
-                for_core(self.X if sparse.issparse(self.X) else self.X.astype(np.float64, copy=False)),
-                self.T,
-                targets,
-                self.weights,
-                self.tolerance,
-                regularization * self.total_weight,
-                tol,
-                max_iter,
-                get_num_threads(),
+                rows=for_core(self.X if sparse.issparse(self.X) else self.X.astype(np.float64, copy=False)),
+                T=self.T,
+                Y=targets,
+                weights=self.weights,
+                dependence=self.tolerance,
+                shift=regularization * self.total_weight,
+                tolerance=tol,
+                max_iterations=max_iter,
+                threads=get_num_threads(),
             )
         n, p = self.X.shape
         _memory.require(
@@ -97,33 +97,34 @@ class RidgeProblem:
         )
         if self._by_samples:
             solution = self._as_kernel_problem().solve(targets, regularization, "exact", "auto", np.inf)
-            return {**solution, "V": np.asarray(self.X.T @ solution["c"], dtype=np.float64), "iterations": 0}
+            V = np.asarray(self.X.T @ solution.c, dtype=np.float64)
+            return _core.RidgeSolution(V=V, beta=solution.beta, kept=solution.kept)
         return _core.ridge_columns(
-            for_core(self.X),
-            self.T,
-            targets,
-            self.weights,
-            self.tolerance,
-            regularization * self.total_weight,
-            get_num_threads(),
+            rows=for_core(self.X),
+            T=self.T,
+            Y=targets,
+            weights=self.weights,
+            dependence=self.tolerance,
+            shift=regularization * self.total_weight,
+            threads=get_num_threads(),
         )
 
     def path(
         self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> dict[str, Any]:
+    ) -> _core.Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         if self._by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)
         return _core.ridge_path(
-            for_core(self.X),
-            self.T,
-            targets,
-            self.weights,
-            self.tolerance,
-            shifts,
-            relative,
-            get_num_threads(),
+            rows=for_core(self.X),
+            T=self.T,
+            Y=targets,
+            weights=self.weights,
+            dependence=self.tolerance,
+            shifts=shifts,
+            relative=relative,
+            threads=get_num_threads(),
         )
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:

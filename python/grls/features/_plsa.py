@@ -160,15 +160,23 @@ class PLSA(TransformerMixin, BaseEstimator):
         starts = self._starts(n_topics, n_init, counts)
         documents, words = for_core(counts), for_core(counts.T.tocsr())
 
-        best: dict[str, Any] | None = None
+        best: _core.Topics | None = None
         for number, start in enumerate(starts):
             report = _Progress(every, n_init, number, total) if every else None
-            found = _core.plsa(documents, words, start, max_iter, tol, report, get_num_threads())
-            if best is None or found["log_likelihood"][-1] > best["log_likelihood"][-1]:
+            found = _core.plsa(
+                documents=documents,
+                words=words,
+                topics=start,
+                max_iterations=max_iter,
+                tolerance=tol,
+                report=report,
+                threads=get_num_threads(),
+            )
+            if best is None or found.log_likelihood[-1] > best.log_likelihood[-1]:
                 best = found
         assert best is not None
-        path = np.asarray(best["log_likelihood"])
-        if not best["converged"]:
+        path = np.array(best.log_likelihood)
+        if not best.converged:
             gain = (path[-1] - path[-2]) / total
             warnings.warn(
                 f"PLSA did not converge in max_iter={max_iter} updates: the last one raised the "
@@ -176,9 +184,9 @@ class PLSA(TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.components_ = np.ascontiguousarray(best["topics"])
+        self.components_ = np.array(best.topics, order="C")
         lengths = np.asarray(counts.sum(axis=1)).ravel()
-        self.topic_weights_: FloatArray = best["mixtures"] @ lengths / total
+        self.topic_weights_: FloatArray = best.mixtures @ lengths / total
         self.log_likelihood_path_ = path
         self.n_iter_ = len(path) - 1
 
@@ -196,7 +204,7 @@ class PLSA(TransformerMixin, BaseEstimator):
             P(topic | document); rows sum to one.
         """
         check_is_fitted(self)
-        return np.ascontiguousarray(self._fold_in(X)["mixtures"].T)
+        return np.array(self._fold_in(X).mixtures.T, order="C")
 
     def perplexity(self, X: Any) -> float:
         """Return exp(−log-likelihood per word) with the mixtures fitted to the documents themselves.
@@ -213,10 +221,10 @@ class PLSA(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         folded = self._fold_in(X)
-        known = folded["known_counts"].sum()
+        known = folded.known_counts.sum()
         if known == 0:
             raise ValueError("the perplexity needs at least one word that the topics know")
-        return float(np.exp(-folded["log_likelihood"].sum() / known))
+        return float(np.exp(-folded.log_likelihood.sum() / known))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return ``topic0``, ``topic1`` and so on."""
@@ -248,10 +256,15 @@ class PLSA(TransformerMixin, BaseEstimator):
         starts = [random.uniform(size=(n_topics, n_words)) + 1e-3 for _ in range(n_init)]
         return [start / start.sum(axis=1, keepdims=True) for start in starts]
 
-    def _fold_in(self, X: Any) -> dict[str, Any]:
+    def _fold_in(self, X: Any) -> _core.FoldedIn:
         counts = for_core(self._counts(X, reset=False))
         return _core.plsa_fold_in(
-            counts, self.components_, self.topic_weights_, _FOLD_IN_STEPS, self.tol / 10, get_num_threads()
+            documents=counts,
+            topics=self.components_,
+            start=self.topic_weights_,
+            max_iterations=_FOLD_IN_STEPS,
+            tolerance=self.tol / 10,
+            threads=get_num_threads(),
         )
 
 

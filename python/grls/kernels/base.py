@@ -63,15 +63,19 @@ class Kernel(BaseEstimator):
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel matrix of a resolved kernel and checked data."""
-        return _core.kernel_matrix(self.lower(X.shape[1]), *alike(X, Z), get_num_threads())
+        a, b = alike(X, Z)
+        return _core.kernel_matrix(formula=self.lower(X.shape[1]), a=a, b=b, threads=get_num_threads())
 
     def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
         """Return ``matrix(X, Z) @ c`` without storing the matrix."""
-        return _core.kernel_times(self.lower(X.shape[1]), *alike(X, Z), c, get_num_threads())
+        a, b = alike(X, Z)
+        return _core.kernel_times(formula=self.lower(X.shape[1]), a=a, b=b, c=c, threads=get_num_threads())
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""
-        return _core.kernel_diagonal(self.lower(X.shape[1]), for_core(X), get_num_threads())
+        return _core.kernel_diagonal(
+            formula=self.lower(X.shape[1]), rows=for_core(X), threads=get_num_threads()
+        )
 
     def lower(self, n_columns: int) -> _core.Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
