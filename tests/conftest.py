@@ -40,9 +40,9 @@ def pytest_collection_modifyitems(config, items):
 def backend(request):
     """Each test with this fixture runs on SciPy's BLAS and on the built-in routines."""
     before = _core.backend()
-    _core.select_backend(request.param)
+    _core.select_backend(name=request.param)
     yield request.param
-    _core.select_backend(before)
+    _core.select_backend(name=before)
 
 
 @pytest.fixture(params=[1, 2, 5])

@@ -172,7 +172,9 @@ def time_one_row(problem: Problem, ours: Predictor, settings: Settings) -> list[
     formula, threads = model.kernel_.lower(problem.d), grls.get_num_threads()
     works: dict[str, Callable[[], object]] = {
         "GEMV + exp": lambda: np.exp(blas.dgemv(-1e-3, problem.X.T, x[0], trans=1)),
-        "C++ call": lambda: _core.kernel_times(formula, x, model.X_fit_, model.dual_coef_, threads),
+        "C++ call": lambda: _core.kernel_times(
+            formula=formula, a=x, b=model.X_fit_, c=model.dual_coef_, threads=threads
+        ),
         OURS: lambda: ours(x),
     }
     return rows_of(

@@ -51,7 +51,7 @@ class GramArgument {
 };
 
 // A regularisation path as Python sees it.
-py::dict path_dict(const Path& path);
+py::object path_result(Path path);
 
 void register_blas(py::module_& m);
 void register_kernels(py::module_& m);

@@ -61,14 +61,14 @@ void register_blas(py::module_& m) {
       .def("__exit__", [](SingleThreadedBlock& block, const py::args&) { block.held.reset(); });
   m.def(
       "bind_blas", [](const py::dict& capsules) { blas::bind(table(capsules, 'd'), table(capsules, 's')); },
-      py::arg("capsules"));
+      py::kw_only(), py::arg("capsules"));
   m.def(
       "bind_thread_control",
       [](std::uintptr_t get, std::uintptr_t set) {
         blas::bind_thread_control(reinterpret_cast<int (*)()>(get), reinterpret_cast<void (*)(int)>(set));
       },
-      py::arg("get"), py::arg("set"));
-  m.def("select_backend", &blas::select_backend, py::arg("name"));
+      py::kw_only(), py::arg("get"), py::arg("set"));
+  m.def("select_backend", &blas::select_backend, py::kw_only(), py::arg("name"));
   m.def("backend", &blas::backend);
   m.def("blas_threads", &blas::threads);
 }

@@ -85,7 +85,7 @@ void register_kernels(py::module_& m) {
         const py::gil_scoped_release unlocked;
         return kernel_diagonal<double>(context, formula, argument.view());
       },
-      py::arg("formula"), py::arg("rows"), py::arg("threads") = 0);
+      py::kw_only(), py::arg("formula"), py::arg("rows"), py::arg("threads") = 0);
   m.def(
       "kernel_matrix",
       [](const Formula& formula, const py::object& a, const py::object& b, int threads) {
@@ -99,7 +99,7 @@ void register_kernels(py::module_& m) {
         }
         return out;
       },
-      py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("threads") = 0);
+      py::kw_only(), py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("threads") = 0);
   m.def(
       "kernel_times",
       [](const Formula& formula, const py::object& a, const py::object& b, const Matrix<double>& c,
@@ -109,7 +109,7 @@ void register_kernels(py::module_& m) {
         const py::gil_scoped_release unlocked;
         return kernel_times(context, formula, a_rows.view(), b_rows.view(), c);
       },
-      py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
+      py::kw_only(), py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
 }
 
 }  // namespace grls::bindings

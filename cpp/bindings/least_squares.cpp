@@ -12,6 +12,7 @@
 #include "least_squares/gradient.hpp"
 #include "least_squares/path.hpp"
 #include "matrices/factor.hpp"
+#include "results.hpp"
 
 namespace grls::bindings {
 namespace {
@@ -45,6 +46,35 @@ std::string name_of(Precision precision) {
   return "";
 }
 
+struct SolutionResult {
+  Reals<2> c, beta;
+  IndexList kept;
+  Reals<1> quadratic;
+  Reals<kMatrixOrStack> feature_covariance;
+  std::string precision;
+  int iterations = 0;
+  Seconds seconds;
+  Status status = Status::converged;
+};
+
+struct PathResult {
+  Reals<1> shifts, log_determinant, trace;
+  Reals<2> quadratic, squared_norm;
+  double unit = 1;
+  bool vanishes = false;
+  double rounding = 0;
+  std::vector<Reals<2>> schur, r;
+  std::vector<Reals<1>> diagonal;
+  std::vector<Reals<2>> c, D;
+  IndexList kept;
+};
+
+struct GradientResult {
+  double value = 0, shift = 0, unit = 1;
+  Reals<1> a, b;
+  std::vector<std::vector<double>> coefficients, widths, periods;
+};
+
 // A problem from Python, with the arrays it refers to.
 struct ProblemArgument {
   GramArgument gram;
@@ -57,10 +87,10 @@ struct ProblemArgument {
   }
 };
 
-py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
-                   const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
-                   const std::string& formulation, const std::string& pivots, double tolerance,
-                   const std::string& precision, double feature_variance, int threads) {
+SolutionResult solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                         const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
+                         const std::string& formulation, const std::string& pivots, double tolerance,
+                         const std::string& precision, double feature_variance, int threads) {
   ProblemArgument argument(formula, data, T, Y, weights, tolerance);
   Problem& problem = argument.problem;
   problem.shift = shift;
@@ -68,40 +98,37 @@ py::dict solve_any(const Formula* formula, const py::object& data, const Matrix<
   problem.pivots = pivots_of(pivots);
   problem.precision = precision_of(precision);
   problem.feature_variance = feature_variance;
-  const Solution solution = [&] {
+  Solution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
     return solve(context, problem);
   }();
-  py::dict seconds;
-  seconds["basis"] = solution.seconds.basis;
-  seconds["gram"] = solution.seconds.gram;
-  seconds["assemble"] = solution.seconds.assemble;
-  seconds["factor"] = solution.seconds.factor;
-  seconds["solve"] = solution.seconds.solve;
-  py::dict out;
-  out["c"] = solution.c;
-  out["beta"] = solution.beta;
-  out["kept"] = solution.kept;
-  out["quadratic"] = solution.quadratic;
-  out["feature_covariance"] = solution.feature_covariance;
-  out["precision"] = name_of(solution.precision);
-  out["iterations"] = solution.iterations;
-  out["seconds"] = seconds;
+  SolutionResult out;
+  out.c = std::move(solution.c);
+  out.beta = std::move(solution.beta);
+  out.kept = std::move(solution.kept);
+  out.quadratic = std::move(solution.quadratic);
+  out.feature_covariance = std::move(solution.feature_covariance);
+  out.precision = name_of(solution.precision);
+  out.iterations = solution.iterations;
+  out.seconds.values["basis"] = solution.seconds.basis;
+  out.seconds.values["gram"] = solution.seconds.gram;
+  out.seconds.values["assemble"] = solution.seconds.assemble;
+  out.seconds.values["factor"] = solution.seconds.factor;
+  out.seconds.values["solve"] = solution.seconds.solve;
   return out;
 }
 
-py::dict path_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
-                 const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
-                 const Vector<double>& shifts, bool relative, bool leave_one_out, double tolerance,
-                 int threads) {
+py::object path_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                   const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
+                   const Vector<double>& shifts, bool relative, bool leave_one_out, double tolerance,
+                   int threads) {
   const ProblemArgument argument(formula, data, T, Y, weights, tolerance);
-  const Path path = [&] {
+  return path_result([&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
     return regularization_path(context, argument.problem, shifts, relative, leave_one_out);
-  }();
-  return path_dict(path);
+  }());
 }
 
 Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
@@ -116,67 +143,118 @@ Matrix<double> variance_of(const Formula* formula, const py::object& data, const
   return variance(context, argument.problem, K, T_new, covariance);
 }
 
-py::dict gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
-                     const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
-                     const std::string& criterion, const IndexList& groups, double tolerance, int threads) {
+GradientResult gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
+                           const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
+                           double shift, const std::string& criterion, const IndexList& groups,
+                           double tolerance, int threads) {
   require(criterion == "reml" || criterion == "loo", "a gradient is that of 'reml' or 'loo', got '",
           criterion, "'");
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
   argument.problem.shift = shift;
-  const Gradient gradient = [&] {
+  Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
     return criterion_gradient(
         context, argument.problem,
         criterion == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out, groups);
   }();
-  py::dict out;
-  out["value"] = gradient.value;
-  out["shift"] = gradient.shift;
-  out["unit"] = gradient.scale.unit;
-  out["a"] = gradient.a;
-  out["b"] = gradient.b;
-  out["coefficients"] = gradient.coefficients;
-  out["widths"] = gradient.widths;
-  out["periods"] = gradient.periods;
+  GradientResult out;
+  out.value = gradient.value;
+  out.shift = gradient.shift;
+  out.unit = gradient.scale.unit;
+  out.a = std::move(gradient.a);
+  out.b = std::move(gradient.b);
+  out.coefficients = std::move(gradient.coefficients);
+  out.widths = std::move(gradient.widths);
+  out.periods = std::move(gradient.periods);
   return out;
+}
+
+void register_results(py::module_& m) {
+  using S = SolutionResult;
+  register_result<S>(
+      m, "Solution", "The minimiser of generalised regularised least squares for k outputs.",
+      field("c", &S::c, "(m, k): coefficients of the kernel"),
+      field("beta", &S::beta, "(l, k): coefficients of the features; zero where one was dropped"),
+      field("kept", &S::kept, "features that have a coefficient"),
+      field("quadratic", &S::quadratic, "(k,): yᵀBy, whose mean is the kernel's variance times (m - l)"),
+      field("feature_covariance", &S::feature_covariance,
+            "(l, l), or (k, l, l) where outputs have shifts of their own: covariance of beta in units of the "
+            "kernel's variance; zero where a feature was dropped"),
+      field("precision", &S::precision, "'double', 'single' or 'mixed': of the factor that was used"),
+      field("iterations", &S::iterations, "of conjugate gradients; 0 for a factorisation alone", 0),
+      field("seconds", &S::seconds, "what each stage took", Seconds()),
+      field("status", &S::status, "how the iterations ended", Status::converged))
+      .def_property_readonly(
+          "converged", [](const S& s) { return s.status == Status::converged; },
+          "whether the tolerance was reached");
+
+  using P = PathResult;
+  register_result<P>(
+      m, "Path", "What is known of g shifts s, from one reduction of the matrix H = NᵀΦN.",
+      field("shifts", &P::shifts, "(g,): s"),
+      field("log_determinant", &P::log_determinant, "(g,): log det(H + sI)"),
+      field("trace", &P::trace, "(g,): tr (H + sI)⁻¹; NaN where H + sI is not positive definite"),
+      field("quadratic", &P::quadratic, "(g, k): yᵀN (H + sI)⁻¹ Nᵀy"),
+      field("squared_norm", &P::squared_norm, "(g, k): |(H + sI)⁻¹ Nᵀy|²"),
+      field("unit", &P::unit, "what relative shifts are multiples of: the mean eigenvalue of H"),
+      field("vanishes", &P::vanishes, "whether the features leave nothing of the kernel but rounding errors"),
+      field("rounding", &P::rounding, "about the norm of the rounding errors in H"),
+      field("schur", &P::schur, "g times (l, l): the Schur complement S of the features"),
+      field("r", &P::r, "g times (l, k): Dᵀy"),
+      field("diagonal", &P::diagonal, "g times (m,): B_ii; empty unless asked for"),
+      field("c", &P::c, "g times (m, k): By; empty unless asked for"),
+      field("D", &P::D, "g times (m, l): what features of finite variance add; empty unless asked for"),
+      field("kept", &P::kept, "features that have a coefficient"));
+
+  using G = GradientResult;
+  register_result<G>(
+      m, "Gradient", "A criterion, and its derivatives by the shift and the parameters of a kernel.",
+      field("value", &G::value, "the criterion"), field("shift", &G::shift, "its derivative by the shift"),
+      field("unit", &G::unit, "what relative shifts are multiples of: the mean eigenvalue of NᵀΦN"),
+      field("a", &G::a, "(steps,): by the first number of each step of the formula; 0 where it has none"),
+      field("b", &G::b, "(steps,): by the second number"),
+      field("coefficients", &G::coefficients, "by the coefficients of each step that is a power series"),
+      field("widths", &G::widths, "by the widths of each column group that was asked for"),
+      field("periods", &G::periods, "by the periods of each column group that was asked for"));
 }
 
 }  // namespace
 
-py::dict path_dict(const Path& path) {
-  py::dict out;
-  out["shifts"] = path.shifts;
-  out["log_determinant"] = path.log_determinant;
-  out["trace"] = path.trace;
-  out["quadratic"] = path.quadratic;
-  out["squared_norm"] = path.squared_norm;
-  out["unit"] = path.scale.unit;
-  out["vanishes"] = path.scale.vanishes;
-  out["rounding"] = path.scale.rounding;
-  out["schur"] = path.schur;
-  out["r"] = path.r;
-  out["diagonal"] = path.diagonal;
-  out["c"] = path.c;
-  out["D"] = path.D;
-  out["kept"] = path.kept;
-  return out;
+py::object path_result(Path path) {
+  PathResult out;
+  out.shifts = std::move(path.shifts);
+  out.log_determinant = std::move(path.log_determinant);
+  out.trace = std::move(path.trace);
+  out.quadratic = std::move(path.quadratic);
+  out.squared_norm = std::move(path.squared_norm);
+  out.unit = path.scale.unit;
+  out.vanishes = path.scale.vanishes;
+  out.rounding = path.scale.rounding;
+  out.schur = all_of<2>(std::move(path.schur));
+  out.r = all_of<2>(std::move(path.r));
+  out.diagonal = all_of<1>(std::move(path.diagonal));
+  out.c = all_of<2>(std::move(path.c));
+  out.D = all_of<2>(std::move(path.D));
+  out.kept = std::move(path.kept);
+  return py::cast(std::move(out));
 }
 
 void register_least_squares(py::module_& m) {
-  m.def("gradient", &gradient_of, py::arg("formula"), py::arg("data"), py::arg("T"), py::arg("Y"),
-        py::arg("weights"), py::arg("shift"), py::arg("criterion"), py::arg("groups"), py::arg("tolerance"),
-        py::arg("threads") = 0);
-  m.def("variance", &variance_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"),
+  register_results(m);
+  m.def("gradient", &gradient_of, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
+        py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("criterion"), py::arg("groups"),
+        py::arg("tolerance"), py::arg("threads") = 0);
+  m.def("variance", &variance_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
         py::arg("tolerance"), py::arg("feature_variance") = std::numeric_limits<double>::infinity(),
         py::arg("threads") = 0);
-  m.def("path", &path_of, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
-        py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
+  m.def("path", &path_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
+        py::arg("Y"), py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);
-  m.def("solve", &solve_any, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
-        py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"), py::arg("tolerance"),
-        py::arg("precision") = "double",
+  m.def("solve", &solve_any, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
+        py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"),
+        py::arg("tolerance"), py::arg("precision") = "double",
         py::arg("feature_variance") = std::numeric_limits<double>::infinity(), py::arg("threads") = 0);
   m.def(
       "solve_bytes",
@@ -185,7 +263,7 @@ void register_least_squares(py::module_& m) {
         const Precision kind = precision_of(precision);
         return kind == Precision::float32 ? single : kind == Precision::float64 ? twice : single + twice;
       },
-      py::arg("order"), py::arg("precision"));
+      py::kw_only(), py::arg("order"), py::arg("precision"));
   m.def(
       "null_space",
       [](const Matrix<double>& T, double tolerance) {
@@ -193,7 +271,7 @@ void register_least_squares(py::module_& m) {
         const Matrix<double> M = basis.times(Matrix<double>::Identity(T.rows(), T.rows()));
         return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
       },
-      py::arg("T"), py::arg("tolerance"));
+      py::kw_only(), py::arg("T"), py::arg("tolerance"));
   m.def(
       "phi_prime",
       [](const Matrix<double>& T, const std::string& pivots, double tolerance) {
@@ -203,7 +281,7 @@ void register_least_squares(py::module_& m) {
         const IndexList chosen(basis.order.end() - basis.rank(), basis.order.end());
         return py::make_tuple(basis.restored(P), chosen, basis.kept);
       },
-      py::arg("T"), py::arg("pivots"), py::arg("tolerance"));
+      py::kw_only(), py::arg("T"), py::arg("pivots"), py::arg("tolerance"));
   m.def(
       "assemble",
       [](const GramArray& gram, const Matrix<double>& T, const std::string& basis_name,
@@ -218,7 +296,7 @@ void register_least_squares(py::module_& m) {
         const py::gil_scoped_release unlocked;
         return assemble_reduced(context, given, basis);
       },
-      py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),
+      py::kw_only(), py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),
       py::arg("threads") = 0);
   m.def(
       "llt",
@@ -231,7 +309,7 @@ void register_least_squares(py::module_& m) {
         partial_llt(context, A);
         return Matrix<double>(to_dense(A, given.m).triangularView<Eigen::Lower>());
       },
-      py::arg("matrix"), py::arg("threads") = 0);
+      py::kw_only(), py::arg("matrix"), py::arg("threads") = 0);
 }
 
 }  // namespace grls::bindings

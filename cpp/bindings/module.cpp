@@ -1,5 +1,6 @@
 #include "base/errors.hpp"
 #include "bindings.hpp"
+#include "results.hpp"
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.doc() =
@@ -8,6 +9,11 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.attr("__version__") = GRLS_VERSION;
   py::register_exception<grls::NotPositiveDefinite>(m, "NotPositiveDefiniteError",
                                                     py::module_::import("numpy.linalg").attr("LinAlgError"));
+  py::native_enum<grls::Status>(m, "Status", "enum.Enum", "How an iterative method ended.")
+      .value("converged", grls::Status::converged)
+      .value("iteration_limit", grls::Status::iteration_limit)
+      .value("stagnated", grls::Status::stagnated)
+      .finalize();
   grls::bindings::register_blas(m);
   grls::bindings::register_kernels(m);
   grls::bindings::register_least_squares(m);

@@ -124,12 +124,13 @@ py::tuple pivoted(Matrix<double> A, double tolerance, int threads) {
 }  // namespace
 
 void register_nystrom(py::module_& m) {
-  m.def("row_sums", &sums_of, py::arg("formula").none(true), py::arg("data"), py::arg("centres"),
-        py::arg("E"), py::arg("L"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("precision"),
+  m.def("row_sums", &sums_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
+        py::arg("centres"), py::arg("E"), py::arg("L"), py::arg("T"), py::arg("Y"), py::arg("weights"),
+        py::arg("precision"), py::arg("threads") = 0);
+  m.def("whitened_rows", &whitened_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
+        py::arg("centres"), py::arg("E"), py::arg("L"), py::arg("threads") = 0);
+  m.def("pivoted_llt", &pivoted, py::kw_only(), py::arg("matrix"), py::arg("tolerance"),
         py::arg("threads") = 0);
-  m.def("whitened_rows", &whitened_of, py::arg("formula").none(true), py::arg("data"), py::arg("centres"),
-        py::arg("E"), py::arg("L"), py::arg("threads") = 0);
-  m.def("pivoted_llt", &pivoted, py::arg("matrix"), py::arg("tolerance"), py::arg("threads") = 0);
   m.def(
       "row_keys",
       [](const py::object& data, std::uint64_t seed, int threads) {
@@ -144,10 +145,10 @@ void register_nystrom(py::module_& m) {
         }
         return out;
       },
-      py::arg("data"), py::arg("seed"), py::arg("threads") = 0);
+      py::kw_only(), py::arg("data"), py::arg("seed"), py::arg("threads") = 0);
   py::class_<AnyKernelStore>(m, "KernelStore")
-      .def(py::init<const std::string&, double>(), py::arg("precision"), py::arg("bytes"))
-      .def("normal_times", &AnyKernelStore::normal_times, py::arg("formula"), py::arg("block"),
+      .def(py::init<const std::string&, double>(), py::kw_only(), py::arg("precision"), py::arg("bytes"))
+      .def("normal_times", &AnyKernelStore::normal_times, py::kw_only(), py::arg("formula"), py::arg("block"),
            py::arg("data"), py::arg("centres"), py::arg("weights"), py::arg("a").none(true),
            py::arg("B").none(true), py::arg("precision"), py::arg("threads") = 0);
   m.def(
@@ -163,7 +164,7 @@ void register_nystrom(py::module_& m) {
         return Matrix<double>(
             symmetric_kernel_times<float>(context, formula, rows.view(), single).cast<double>());
       },
-      py::arg("formula"), py::arg("data"), py::arg("c"), py::arg("precision") = "double",
+      py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("c"), py::arg("precision") = "double",
       py::arg("threads") = 0);
 }
 

@@ -1,10 +1,9 @@
 #include "ridge/ridge.hpp"
 
-#include <pybind11/stl.h>
-
 #include <optional>
 
 #include "bindings.hpp"
+#include "results.hpp"
 
 namespace grls::bindings {
 namespace {
@@ -16,14 +15,39 @@ RidgeProblem problem_of(const RowsArgument& rows, const Matrix<double>& T, const
   return {rows.view(), T, Y, weights.value_or(Vector<double>()), dependence};
 }
 
-py::dict solution_dict(const RidgeSolution& solution) {
-  py::dict out;
-  out["V"] = solution.V;
-  out["beta"] = solution.beta;
-  out["kept"] = solution.kept;
-  out["iterations"] = solution.iterations;
-  out["residuals"] = solution.residuals;
+struct RidgeResult {
+  Reals<2> V, beta;
+  IndexList kept;
+  int iterations = 0;
+  Reals<1> residuals;
+  Status status = Status::converged;
+};
+
+RidgeResult result_of(RidgeSolution solution) {
+  RidgeResult out;
+  out.V = std::move(solution.V);
+  out.beta = std::move(solution.beta);
+  out.kept = std::move(solution.kept);
+  out.iterations = solution.iterations;
+  out.residuals = std::move(solution.residuals);
+  out.status = solution.status;
   return out;
+}
+
+void register_results(py::module_& m) {
+  using R = RidgeResult;
+  register_result<R>(
+      m, "RidgeSolution", "Ridge regression with unpenalised features, k outputs.",
+      field("V", &R::V, "(d, k): coefficients of the columns"),
+      field("beta", &R::beta, "(l, k): coefficients of the features; zero where one was dropped"),
+      field("kept", &R::kept, "features that have a coefficient"),
+      field("iterations", &R::iterations, "of conjugate gradients; 0 for a factorisation", 0),
+      field("residuals", &R::residuals, "(k,): relative residuals they reached; empty for a factorisation",
+            Reals<1>(Vector<double>())),
+      field("status", &R::status, "how they ended", Status::converged))
+      .def_property_readonly(
+          "converged", [](const R& r) { return r.status == Status::converged; },
+          "whether the tolerance was reached");
 }
 
 // Runs `work` without the GIL, where Ctrl-C can stop it.
@@ -37,16 +61,17 @@ auto unlocked(int threads, const Work& work) {
 }  // namespace
 
 void register_ridge(py::module_& m) {
+  register_results(m);
   m.def(
       "ridge_columns",
       [](const py::object& rows, const Matrix<double>& T, const Matrix<double>& Y, const Weights& weights,
          double dependence, double shift, int threads) {
         const RowsArgument data(rows);
         const RidgeProblem problem = problem_of(data, T, Y, weights, dependence);
-        return solution_dict(unlocked(
+        return result_of(unlocked(
             threads, [&](const Context& context) { return solve_ridge_columns(context, problem, shift); }));
       },
-      py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
+      py::kw_only(), py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
       py::arg("shift"), py::arg("threads") = 0);
   m.def(
       "ridge_cg",
@@ -54,11 +79,11 @@ void register_ridge(py::module_& m) {
          double dependence, double shift, double tolerance, int max_iterations, int threads) {
         const RowsArgument data(rows);
         const RidgeProblem problem = problem_of(data, T, Y, weights, dependence);
-        return solution_dict(unlocked(threads, [&](const Context& context) {
+        return result_of(unlocked(threads, [&](const Context& context) {
           return solve_ridge_cg(context, problem, shift, tolerance, max_iterations);
         }));
       },
-      py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
+      py::kw_only(), py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
       py::arg("shift"), py::arg("tolerance"), py::arg("max_iterations"), py::arg("threads") = 0);
   m.def(
       "ridge_path",
@@ -66,10 +91,10 @@ void register_ridge(py::module_& m) {
          double dependence, const Vector<double>& shifts, bool relative, int threads) {
         const RowsArgument data(rows);
         const RidgeProblem problem = problem_of(data, T, Y, weights, dependence);
-        return path_dict(unlocked(
+        return path_result(unlocked(
             threads, [&](const Context& context) { return ridge_path(context, problem, shifts, relative); }));
       },
-      py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
+      py::kw_only(), py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
       py::arg("shifts"), py::arg("relative"), py::arg("threads") = 0);
 }
 

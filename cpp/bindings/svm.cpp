@@ -6,6 +6,7 @@
 
 #include "base/errors.hpp"
 #include "bindings.hpp"
+#include "results.hpp"
 #include "svm/one_versus_one.hpp"
 
 namespace grls::bindings {
@@ -14,10 +15,41 @@ namespace {
 const std::map<std::string, SvmSolver> kSolvers = {
     {"auto", SvmSolver::automatic}, {"native", SvmSolver::native}, {"ipm", SvmSolver::interior_point}};
 
-py::dict fit(const Formula* formula, const py::object& data, const Matrix<double>& T, const IndexList& labels,
-             Index n_classes, double C, const Vector<double>& weights, double feature_variance,
-             double dependence, const std::string& solver, double tolerance, Index max_iterations,
-             double cache_bytes, const std::optional<Matrix<double>>& start, int threads) {
+struct SvmResult {
+  Reals<2> c, beta;
+  Reals<1> objective, relative_gap, infeasibility;
+  IndexList iterations;
+  std::vector<IndexList> kept;
+  std::vector<Status> status;
+};
+
+void register_results(py::module_& m) {
+  using S = SvmResult;
+  register_result<S>(
+      m, "SvmSolution", "Support vector machines with a generalised bias, one for each pair of classes.",
+      field("c", &S::c, "(m, pairs): signed coefficients of the kernel"),
+      field("beta", &S::beta, "(l, pairs): coefficients of the features; zero where one was dropped"),
+      field("objective", &S::objective, "(pairs,): ½ cᵀΦc + Σ C_i ξ_i"),
+      field("relative_gap", &S::relative_gap, "(pairs,): the duality gap relative to the objective"),
+      field("infeasibility", &S::infeasibility, "(pairs,): |Uᵀc| / |c|, U the features"),
+      field("iterations", &S::iterations, "one number for each pair"),
+      field("kept", &S::kept, "for each pair the features that have a coefficient"),
+      field("status", &S::status, "for each pair how the iterations ended"))
+      .def_property_readonly(
+          "converged",
+          [](const S& s) {
+            std::vector<bool> out;
+            for (const Status status : s.status) out.push_back(status == Status::converged);
+            return out;
+          },
+          "for each pair whether the tolerance was reached");
+}
+
+SvmResult fit(const Formula* formula, const py::object& data, const Matrix<double>& T,
+              const IndexList& labels, Index n_classes, double C, const Vector<double>& weights,
+              double feature_variance, double dependence, const std::string& solver, double tolerance,
+              Index max_iterations, double cache_bytes, const std::optional<Matrix<double>>& start,
+              int threads) {
   const GramArgument gram(formula, data);
   const auto found = kSolvers.find(solver);
   require(found != kSolvers.end(), "solver must be 'auto', 'native' or 'ipm', got '", solver, "'");
@@ -32,31 +64,33 @@ py::dict fit(const Formula* formula, const py::object& data, const Matrix<double
   problem.max_iterations = max_iterations;
   problem.cache_bytes = cache_bytes;
   problem.start = start.value_or(Matrix<double>());
-  const SvmSolution solution = [&] {
+  SvmSolution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
     return svm_fit(context, problem);
   }();
-  py::dict out;
-  out["c"] = solution.c;
-  out["beta"] = solution.beta;
-  out["objective"] = solution.objective;
-  out["relative_gap"] = solution.relative_gap;
-  out["infeasibility"] = solution.infeasibility;
-  out["iterations"] = solution.iterations;
-  out["converged"] = solution.converged;
-  out["kept"] = solution.kept;
+  SvmResult out;
+  out.c = std::move(solution.c);
+  out.beta = std::move(solution.beta);
+  out.objective = std::move(solution.objective);
+  out.relative_gap = std::move(solution.relative_gap);
+  out.infeasibility = std::move(solution.infeasibility);
+  out.iterations = std::move(solution.iterations);
+  out.kept = std::move(solution.kept);
+  out.status = std::move(solution.status);
   return out;
 }
 
 }  // namespace
 
 void register_svm(py::module_& m) {
-  m.def("svm_fit", &fit, py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("labels"),
-        py::arg("n_classes"), py::arg("C"), py::arg("weights"), py::arg("feature_variance"),
-        py::arg("dependence"), py::arg("solver"), py::arg("tolerance"), py::arg("max_iterations"),
-        py::arg("cache_bytes"), py::arg("start") = py::none(), py::arg("threads") = 0);
-  m.def("interior_point_bytes", &interior_point_bytes, py::arg("m"));
+  register_results(m);
+  m.def("svm_fit", &fit, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
+        py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
+        py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),
+        py::arg("max_iterations"), py::arg("cache_bytes"), py::arg("start") = py::none(),
+        py::arg("threads") = 0);
+  m.def("interior_point_bytes", &interior_point_bytes, py::kw_only(), py::arg("m"));
 }
 
 }  // namespace grls::bindings

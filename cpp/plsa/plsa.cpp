@@ -123,9 +123,9 @@ Plsa fit_plsa(const Context& context, const CsrRows& documents, const CsrRows& w
     }
     out.log_likelihood.push_back(log_likelihood);
     if (report) report(iteration, log_likelihood);
-    out.converged =
-        iteration > 0 && !(log_likelihood - out.log_likelihood[iteration - 1] > tolerance * total);
-    if (out.converged || iteration == max_iterations) break;
+    if (iteration > 0 && !(log_likelihood - out.log_likelihood[iteration - 1] > tolerance * total))
+      out.status = Status::converged;
+    if (out.status == Status::converged || iteration == max_iterations) break;
     theta_good.swap(theta_before);
     phi_good = phi;
     update_topics(relaxation);
@@ -145,7 +145,7 @@ FoldedIn fold_in(const Context& context, const CsrRows& documents, const Matrix<
   const Matrix<double> phi = padded(topics), first = padded(start);
   const Index K = phi.rows();
   FoldedIn out{Matrix<double>(topics.rows(), documents.n), Vector<double>(documents.n),
-               Vector<double>(documents.n), 0};
+               Vector<double>(documents.n), 0, Status::iteration_limit};
   Vector<double> gaps(documents.n);
   for_rows(context, documents, runs_of(documents), 100.0 * static_cast<double>(K), [&](Index i, double* p) {
     const std::int64_t begin = documents.starts[i], n = documents.starts[i + 1] - begin;
@@ -182,6 +182,7 @@ FoldedIn fold_in(const Context& context, const CsrRows& documents, const Matrix<
     gaps[i] = gap;
   });
   out.gap = documents.n > 0 ? gaps.maxCoeff() : 0;
+  if (out.gap <= tolerance) out.status = Status::converged;
   return out;
 }
 

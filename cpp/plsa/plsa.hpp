@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/status.hpp"
 #include "data/points.hpp"
 
 namespace grls {
@@ -16,7 +17,7 @@ namespace grls {
 struct Plsa {
   Matrix<double> topics, mixtures;
   std::vector<double> log_likelihood;  // Σ count log P(word | document) after 0, 1, … updates of the topics
-  bool converged;
+  Status status = Status::iteration_limit;
 };
 // Called on the calling thread after each update; it may throw to stop.
 using PlsaReport = std::function<void(Index iteration, double log_likelihood)>;
@@ -32,6 +33,7 @@ struct FoldedIn {
   Vector<double> log_likelihood;  // (n) of each document, words that no topic has left out
   Vector<double> known_counts;    // (n) the counts of the other words
   double gap;  // how far per count the log-likelihood of the worst document may be from its maximum
+  Status status = Status::iteration_limit;  // of the worst document
 };
 
 // The likeliest mixtures of documents under fixed topics, each from `start` (K) until its log-likelihood per

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/parallel.hpp"
+#include "base/status.hpp"
 #include "base/types.hpp"
 #include "data/points.hpp"
 #include "matrices/basis.hpp"
@@ -36,6 +37,7 @@ struct RidgeSolution {
   IndexList kept;            // features that have a coefficient
   int iterations = 0;        // of conjugate gradients, of the column that took longest
   Vector<double> residuals;  // (k) relative residuals they reached, computed from the solution itself
+  Status status = Status::converged;
 };
 
 // What the features leave: scaled by S, and projected.

@@ -396,6 +396,8 @@ RidgeSolution solve_ridge_cg(const Context& context, const RidgeProblem& problem
   out.kept = span.basis.kept;
   out.iterations = solved.iterations;
   out.residuals = solved.residuals.head(k).matrix();
+  if (!(out.residuals.array() <= tolerance).all())
+    out.status = out.iterations >= max_iterations ? Status::iteration_limit : Status::stagnated;
   design.times(context, V, residual);
   residual = given - residual;
   out.beta = span.basis.feature_coefficients(projection.onto_features(context, residual).leftCols(k));

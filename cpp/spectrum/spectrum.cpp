@@ -201,8 +201,12 @@ TopSpectrum top_spectrum(const Context& context, const BlockTriangle<double>& K,
                basis.residual(ritz, size - 1 - good, gram) <=
                    std::max(tolerance * std::abs(ritz.values[size - 1 - good]), rounding * largest))
           ++good;
-        out.converged = good == k;
-        if (out.converged || last || size == most) break;
+        if (good == k) out.status = Status::converged;
+        if (good == k || last) break;
+        if (size == most) {  // the whole space is searched
+          out.status = Status::stagnated;
+          break;
+        }
       }
     }
     next = orthonormal_outside(basis.V(), W, rounding * largest);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/status.hpp"
 #include "matrices/assemble.hpp"
 
 namespace grls {
@@ -28,7 +29,8 @@ struct TopSpectrum {
   Vector<double> residuals;  // (k): |K̃u - λu|
   double smallest = 0;       // a value the spectrum reaches down to: negative only if K̃ is indefinite
   int products = 0;          // of K̃ with a block of vectors
-  bool converged = true;     // every residual is below max(tolerance |λ_i|, rounding)
+  // Converged: every residual is below max(tolerance |λ_i|, rounding).
+  Status status = Status::iteration_limit;
 };
 
 // The k < m largest eigenvalues by block Lanczos with full reorthogonalisation and thick restarts. K must be

@@ -228,7 +228,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   out.objective = out.relative_gap = out.infeasibility = Vector<double>::Zero(n);
   out.iterations.assign(pairs.size(), 0);
   out.kept.resize(pairs.size());
-  std::vector<char> converged(pairs.size());  // not bool: workers write side by side
+  out.status.assign(pairs.size(), Status::converged);
 
   const auto solve_one = [&](const Context& own, Index p) {
     const Pair pair = make_pair_of(problem, pairs[static_cast<std::size_t>(p)].first,
@@ -245,7 +245,9 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     out.infeasibility[p] = outcome.certificate.infeasibility;
     out.iterations[static_cast<std::size_t>(p)] = outcome.iterations;
     out.kept[static_cast<std::size_t>(p)] = pair.basis.kept;
-    converged[static_cast<std::size_t>(p)] = outcome.converged;
+    if (!outcome.converged)
+      out.status[static_cast<std::size_t>(p)] =
+          outcome.iterations >= problem.max_iterations ? Status::iteration_limit : Status::stagnated;
   };
 
   if (n < context.threads() || context.threads() == 1) {
@@ -260,7 +262,6 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
       solve_one(own, p);
     });
   }
-  out.converged.assign(converged.begin(), converged.end());
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "base/status.hpp"
 #include "matrices/assemble.hpp"
 
 namespace grls {
@@ -35,7 +36,7 @@ struct SvmSolution {
   Matrix<double> beta;  // (l, pairs)
   Vector<double> objective, relative_gap, infeasibility;
   IndexList iterations;
-  std::vector<bool> converged;
+  std::vector<Status> status;
   std::vector<IndexList> kept;  // features with a coefficient
 };
 

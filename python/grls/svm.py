@@ -25,7 +25,7 @@ from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import independent_columns
-from ._solvers.results import SvmSolution
+from ._solvers.results import Status, SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
@@ -582,7 +582,7 @@ def _by_osqp(
         relative_gap=np.array([found.duality_gap for found in solved]),
         infeasibility=np.zeros(len(pairs)),
         iterations=[found.n_iter for found in solved],
-        converged=[True] * len(pairs),  # OSQP has warned where it was not
+        status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
         kept=independent,
     )
 

@@ -324,36 +324,165 @@ def test_the_stub_of_the_core_names_what_the_core_has():
 
 
 def signature(doc):
-    """Argument names, those with a default, from the first line of a docstring that pybind11 wrote."""
+    """Return from the first line of a docstring that pybind11 wrote the arguments by place, those by keyword
+    only, and those with a default.
+    """
     inside = doc[doc.index("(") + 1 : doc.rindex(") ->")]
     depth, parts = 0, [""]
     for character in inside:
-        depth += (character in "[({") - (character in "])}")
+        depth += (character in "[({<") - (character in "])}>")
         if character == "," and depth == 0:
             parts.append("")
         else:
             parts[-1] += character
     arguments = [part.strip() for part in parts if part.strip()]
-    names = [re.match(r"\w+", argument)[0] for argument in arguments]
-    return names, [name for name, argument in zip(names, arguments, strict=True) if " = " in argument]
+    optional = [re.match(r"\w+", argument)[0] for argument in arguments if " = " in argument]
+    names = [argument if argument == "*" else re.match(r"\w+", argument)[0] for argument in arguments]
+    star = names.index("*") if "*" in names else len(names)
+    return names[:star], names[star + 1 :], optional
 
 
-@pytest.mark.parametrize("name", [node.name for node in stub() if isinstance(node, ast.FunctionDef)])
-def test_the_stub_of_a_function_has_its_arguments(name):
-    node = next(n for n in stub() if isinstance(n, ast.FunctionDef) and n.name == name)
-    names, optional = signature(getattr(_core, name).__doc__.splitlines()[0])
-    declared = [argument.arg for argument in node.args.args]
-    assert declared == names
-    assert declared[len(declared) - len(node.args.defaults) :] == optional
+def declared(node):
+    """Return the same of a function in the stub."""
+    place, keyword = [[a.arg for a in args] for args in (node.args.args, node.args.kwonlyargs)]
+    optional = place[len(place) - len(node.args.defaults) :]
+    given = zip(keyword, node.args.kw_defaults, strict=True)
+    return place, keyword, optional + [name for name, default in given if default is not None]
 
 
-def test_the_stub_of_a_formula_has_its_arguments():
-    node = next(n for n in stub() if isinstance(n, ast.ClassDef) and n.name == "Formula")
-    init = next(n for n in node.body if isinstance(n, ast.FunctionDef))
-    names, optional = signature(_core.Formula.__init__.__doc__.splitlines()[0])
-    declared = [argument.arg for argument in init.args.args]
-    assert declared == names
-    assert declared[len(declared) - len(init.args.defaults) :] == optional
+def stub_of(kind):
+    return {node.name: node for node in stub() if isinstance(node, kind)}
+
+
+def methods(node):
+    return {n.name: n for n in node.body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+
+
+def is_property(node):
+    return isinstance(node, ast.FunctionDef) and bool(node.decorator_list)
+
+
+CLASSES = stub_of(ast.ClassDef)
+RESULTS = [name for name, node in CLASSES.items() if any(map(is_property, node.body))]
+
+
+@pytest.mark.parametrize("name", stub_of(ast.FunctionDef))
+def test_the_stub_of_a_function_has_its_arguments_all_by_keyword(name):
+    got = signature(getattr(_core, name).__doc__.splitlines()[0])
+    assert got == declared(stub_of(ast.FunctionDef)[name])
+    assert got[0] == []
+
+
+@pytest.mark.parametrize("name", ["Formula", "KernelStore", *RESULTS])
+def test_the_stub_of_a_class_has_the_arguments_of_its_methods(name):
+    for method, node in methods(CLASSES[name]).items():
+        doc = getattr(getattr(_core, name), method).__doc__
+        got = signature(doc.splitlines()[0])
+        assert got == declared(node)
+        assert name == "Formula" or got[0] == ["self"]
+
+
+def test_results_are_the_classes_with_fields():
+    assert set(RESULTS) >= {"Solution", "Path", "Gradient", "SvmSolution", "RidgeSolution", "Topics"}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_fields_of_a_result_are_declared_and_documented(name):
+    result = getattr(_core, name)
+    fields = [node.name for node in CLASSES[name].body if is_property(node)]
+    assert set(fields) == {attribute for attribute in dir(result) if not attribute.startswith("_")}
+    assert result.__doc__
+    assert all(getattr(result, field).__doc__ for field in fields)
+
+
+def test_the_stub_of_the_status_has_its_members():
+    members = [node.targets[0].id for node in CLASSES["Status"].body if isinstance(node, ast.Assign)]
+    assert members == [member.name for member in _core.Status]
+
+
+def a_solution(**changes):
+    fields = {
+        "c": np.arange(4.0).reshape(4, 1),
+        "beta": np.ones((1, 1)),
+        "kept": [0],
+        "quadratic": np.ones(1),
+        "feature_covariance": np.ones((1, 1)),
+        "precision": "double",
+    }
+    return _core.Solution(**{**fields, **changes})
+
+
+def test_a_result_made_in_python_has_the_fields_it_was_given():
+    c = np.arange(4.0).reshape(4, 1)
+    solution = a_solution(c=c, seconds={"factor": 2.0, "basis": 1}, status=_core.Status.stagnated)
+    assert_array_equal(solution.c, c)
+    assert np.shares_memory(solution.c, c)
+    assert list(solution.seconds.items()) == [("factor", 2.0), ("basis", 1.0)]
+    assert (solution.kept, solution.iterations) == ([0], 0)
+    assert solution.status is _core.Status.stagnated
+    assert not solution.converged
+    assert a_solution().converged
+
+
+def test_the_fields_of_a_result_cannot_be_changed_and_outlive_it():
+    gram = np.eye(5) + 1.0
+    solution = _core.solve(
+        formula=None,
+        data=gram,
+        T=np.ones((5, 1)),
+        Y=np.arange(5.0)[:, None],
+        weights=None,
+        shift=0.5,
+        formulation="exact",
+        pivots="qr",
+        tolerance=1e-12,
+    )
+    assert solution.c is solution.c  # no copy for each look
+    with pytest.raises(ValueError, match="read-only"):
+        solution.c[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        solution.c = np.ones((5, 1))
+    solution.seconds["solve"] = -1.0
+    assert solution.seconds["solve"] >= 0
+    c = solution.c
+    before = c.copy()
+    del solution
+    assert_array_equal(c, before)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"c": np.ones(4)},
+        {"c": None},
+        {"c": "text"},
+        {"c": np.ones((4, 1)) * 1j},
+        {"c": [[1.0], [2.0, 3.0]]},
+        {"kept": "features"},
+        {"kept": [0.5]},
+        {"quadratic": np.ones((1, 1))},
+        {"feature_covariance": np.ones(1)},
+        {"precision": 64},
+        {"iterations": 2.5},
+        {"iterations": 2**70},
+        {"seconds": {"solve": "long"}},
+        {"seconds": {3: 1.0}},
+        {"seconds": [1.0]},
+        {"status": "converged"},
+        {"status": 7},
+        {"surprise": 1},
+    ],
+)
+def test_fields_of_another_kind_are_refused(changes):
+    with pytest.raises(TypeError):
+        a_solution(**changes)
+
+
+def test_a_result_takes_its_fields_by_keyword_and_all_of_them():
+    with pytest.raises(TypeError):
+        _core.CentredGram(np.eye(2), np.zeros(2), 2.0)
+    with pytest.raises(TypeError):
+        _core.CentredGram(lower=np.eye(2), trace=2.0)
 
 
 def test_the_version_is_that_of_the_package():

@@ -307,7 +307,7 @@ def test_the_number_of_threads_is_a_positive_whole_number(monkeypatch):
 @pytest.mark.parametrize("precision", ["auto", "double", "mixed", "single"])
 def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatch, precision):
     monkeypatch.setattr(_memory, "available", lambda: 1000)
-    monkeypatch.setattr(_core, "solve", lambda *arguments: pytest.fail("the work was begun"))
+    monkeypatch.setattr(_core, "solve", lambda **arguments: pytest.fail("the work was begun"))
     with pytest.raises(MemoryError) as caught:
         regressor(Gaussian(1.0), precision=precision).fit(X, Y)
     message = str(caught.value)
@@ -317,7 +317,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
 
 
 def test_automatic_precision_takes_what_fits(monkeypatch):
-    double = _core.solve_bytes(31, "double")
+    double = _core.solve_bytes(order=31, precision="double")
     monkeypatch.setattr(_memory, "available", lambda: double)
     assert regressor(Gaussian(1.0)).fit(X, Y).precision_ == "double"
     monkeypatch.setattr(_memory, "available", lambda: double - 1)
@@ -333,8 +333,8 @@ def test_memory_that_is_not_known_is_no_limit(monkeypatch):
 
 def test_the_estimate_is_about_half_a_square_matrix():
     for m in (1000, 5000, 20_000):
-        assert 1.0 <= _core.solve_bytes(m, "double") / (4 * m**2) < 1.4
-        assert 1.0 <= _core.solve_bytes(m, "single") / (2 * m**2) < 1.4
+        assert 1.0 <= _core.solve_bytes(order=m, precision="double") / (4 * m**2) < 1.4
+        assert 1.0 <= _core.solve_bytes(order=m, precision="single") / (2 * m**2) < 1.4
 
 
 def test_the_matrix_of_a_kernel_function_counts_too(monkeypatch):
@@ -346,7 +346,7 @@ def test_the_matrix_of_a_kernel_function_counts_too(monkeypatch):
 
     m = 400
     points = RNG.normal(size=(m, 2))
-    needed = _core.solve_bytes(m + 1, "double") + 8 * m * m
+    needed = _core.solve_bytes(order=m + 1, precision="double") + 8 * m * m
     monkeypatch.setattr(_memory, "available", lambda: needed - 4 * m * m)
     with pytest.raises(MemoryError):
         regressor(kernel, precision="double").fit(points, points[:, 0])

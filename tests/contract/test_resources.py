@@ -145,7 +145,7 @@ def test_the_threads_of_the_blas_are_put_back_after_work_and_after_errors(limit)
             regressor(Gaussian(0.5), regularization=0.0).fit(np.vstack([X, X]), np.tile(Y, 2))
         assert blas_threads() == before
         with pytest.raises(ValueError, match="coefficients"):
-            _core.kernel_times(model.kernel_.lower(3), X, X, np.ones((3, 1)))
+            _core.kernel_times(formula=model.kernel_.lower(3), a=X, b=X, c=np.ones((3, 1)))
         assert blas_threads() == before
         assert grls.get_num_threads() == _core.blas_threads() == limit
 

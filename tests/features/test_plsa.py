@@ -81,11 +81,21 @@ def test_the_result_does_not_depend_on_threads(threads):
     start = np.random.default_rng(0).dirichlet(np.ones(50), size=3)
     plsa = PLSA(3, init=start, max_iter=5).fit(counts)
     start = start / start.sum(axis=1, keepdims=True)
-    alone = _core.plsa(*_arguments(counts), start, 5, 1e-4, None, 1)
-    assert_array_equal(plsa.components_, alone["topics"])
-    assert_array_equal(plsa.log_likelihood_path_, alone["log_likelihood"])
-    folded = _core.plsa_fold_in(_arguments(counts)[0], plsa.components_, plsa.topic_weights_, 10_000, 1e-5, 1)
-    assert_array_equal(plsa.transform(counts), folded["mixtures"].T)
+    documents, words = _arguments(counts)
+    alone = _core.plsa(
+        documents=documents, words=words, topics=start, max_iterations=5, tolerance=1e-4, threads=1
+    )
+    assert_array_equal(plsa.components_, alone.topics)
+    assert_array_equal(plsa.log_likelihood_path_, alone.log_likelihood)
+    folded = _core.plsa_fold_in(
+        documents=documents,
+        topics=plsa.components_,
+        start=plsa.topic_weights_,
+        max_iterations=10_000,
+        tolerance=1e-5,
+        threads=1,
+    )
+    assert_array_equal(plsa.transform(counts), folded.mixtures.T)
 
 
 def _arguments(counts):
@@ -154,14 +164,21 @@ def test_mixtures_are_within_the_tolerance_of_the_best(seed, K):
     rng = np.random.default_rng(seed)
     phi = rng.dirichlet(np.full(9, 0.3), size=K)
     counts = small(seed)
-    folded = _core.plsa_fold_in(_arguments(counts)[0], phi, np.full(K, 1 / K), 100_000, 1e-6)
-    theta = folded["mixtures"].T
+    folded = _core.plsa_fold_in(
+        documents=_arguments(counts)[0],
+        topics=phi,
+        start=np.full(K, 1 / K),
+        max_iterations=100_000,
+        tolerance=1e-6,
+    )
+    theta = folded.mixtures.T
     assert_allclose(theta.sum(axis=1), 1)
     assert np.all(theta >= 0)
     assert reference.plsa_gap(counts, theta, phi).max() <= 1.01e-6
-    assert folded["gap"] <= 1e-6
+    assert folded.gap <= 1e-6
+    assert folded.converged
     assert_allclose(
-        folded["log_likelihood"].sum(), reference.plsa_log_likelihood(counts, theta, phi), rtol=1e-10
+        folded.log_likelihood.sum(), reference.plsa_log_likelihood(counts, theta, phi), rtol=1e-10
     )
 
 
@@ -270,18 +287,20 @@ def test_the_core_trusts_nothing():
     documents, words = _arguments(counts)
     phi = np.full((2, 30), 1 / 30)
     bad_index = (words[0], np.full_like(words[1], 20), words[2], 20)
-    for arguments in [
-        (documents, documents, phi, 3, 0.0),
-        (documents, bad_index, phi, 3, 0.0),
-        (documents, words, phi[:, :29], 3, 0.0),
-        (documents, words, phi[:0], 3, 0.0),
-        (documents, words, phi * np.nan, 3, 0.0),
-        (documents, words, -phi, 3, 0.0),
-        ((-documents[0], *documents[1:]), words, phi, 3, 0.0),
-        (counts, words, phi, 3, 0.0),
+    good = {"documents": documents, "words": words, "topics": phi, "max_iterations": 3, "tolerance": 0.0}
+    _core.plsa(**good)
+    for changes in [
+        {"words": documents},
+        {"words": bad_index},
+        {"topics": phi[:, :29]},
+        {"topics": phi[:0]},
+        {"topics": phi * np.nan},
+        {"topics": -phi},
+        {"documents": (-documents[0], *documents[1:])},
+        {"documents": counts},
     ]:
         with pytest.raises(ValueError, match=r"."):
-            _core.plsa(*arguments)
+            _core.plsa(**{**good, **changes})
     plsa = PLSA(2, random_state=0).fit(counts)
     for name, value in [
         ("components_", phi[:, :20]),

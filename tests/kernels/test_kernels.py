@@ -721,7 +721,7 @@ def test_groups_of_columns_the_data_do_not_have_are_refused(group, form):
     X = form(points(4, 3))
     rows = X if form is np.asarray else (X.data, X.indices, X.indptr, 3)
     with pytest.raises(ValueError, match=r"column|width|period"):
-        _core.kernel_matrix(formula, rows, rows)
+        _core.kernel_matrix(formula=formula, a=rows, b=rows)
 
 
 @pytest.mark.parametrize(
@@ -734,7 +734,7 @@ import numpy as np
 from grls import _core
 formula = _core.Formula([([{column}], [], [])], [("gaussian", 0, 1.0, 0.0, 0)])
 try:
-    _core.kernel_matrix(formula, np.ones((4, 3)), np.ones((4, 3)))
+    _core.kernel_matrix(formula=formula, a=np.ones((4, 3)), b=np.ones((4, 3)))
 except ValueError as error:
     print("refused:", error)
 """
@@ -775,12 +775,20 @@ def test_tampered_sparse_rows_are_refused(rows):
     good = (np.ones(2), np.array([0, 1]), np.array([0, 1, 2]), 3)
     for a, b in [(parts, parts), (parts, good), (good, parts)]:
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _core.kernel_matrix(formula, a, b)
+            _core.kernel_matrix(formula=formula, a=a, b=b)
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _core.kernel_times(formula, a, b, np.ones((2, 1)))
+            _core.kernel_times(formula=formula, a=a, b=b, c=np.ones((2, 1)))
     with pytest.raises((ValueError, TypeError, RuntimeError)):
         _core.solve(
-            formula, parts, np.ones((2, 0)), np.ones((2, 1)), None, 1.0, "exact", "qr", 1e-12, "double"
+            formula=formula,
+            data=parts,
+            T=np.ones((2, 0)),
+            Y=np.ones((2, 1)),
+            weights=None,
+            shift=1.0,
+            formulation="exact",
+            pivots="qr",
+            tolerance=1e-12,
         )
 
 
@@ -803,20 +811,21 @@ def test_tampered_sparse_rows_are_refused(rows):
 def test_dense_rows_of_another_kind_are_refused_by_the_core(rows):
     formula = _core.Formula(ALL, GAUSSIAN)
     with pytest.raises((ValueError, TypeError)):
-        _core.kernel_matrix(formula, rows, np.ones((2, 3)))
+        _core.kernel_matrix(formula=formula, a=rows, b=np.ones((2, 3)))
 
 
 def test_coefficients_of_another_length_are_refused_by_the_core():
     formula, X = _core.Formula(ALL, GAUSSIAN), points(4, 3)
     for c in (np.ones((3, 1)), np.ones((5, 2)), np.ones((0, 1))):
         with pytest.raises(ValueError, match="coefficients"):
-            _core.kernel_times(formula, X, X, c)
+            _core.kernel_times(formula=formula, a=X, b=X, c=c)
     with pytest.raises(ValueError, match="both be dense or both be sparse"):
-        _core.kernel_matrix(formula, X, (np.ones(1), np.zeros(1, int), np.array([0, 1]), 3))
+        _core.kernel_matrix(formula=formula, a=X, b=(np.ones(1), np.zeros(1, int), np.array([0, 1]), 3))
 
 
 def test_no_rows_give_an_empty_matrix():
     formula, X = _core.Formula(ALL, GAUSSIAN), points(4, 3)
-    assert _core.kernel_matrix(formula, np.empty((0, 3)), X).shape == (0, 4)
-    assert _core.kernel_matrix(formula, X, np.empty((0, 3))).shape == (4, 0)
-    assert np.all(_core.kernel_times(formula, X, np.empty((0, 3)), np.empty((0, 2))) == np.zeros((4, 2)))
+    assert _core.kernel_matrix(formula=formula, a=np.empty((0, 3)), b=X).shape == (0, 4)
+    assert _core.kernel_matrix(formula=formula, a=X, b=np.empty((0, 3))).shape == (4, 0)
+    product = _core.kernel_times(formula=formula, a=X, b=np.empty((0, 3)), c=np.empty((0, 2)))
+    assert np.all(product == np.zeros((4, 2)))

@@ -58,10 +58,10 @@ def test_the_core_centres_the_matrix(m, backend, threads):
     points = WIDE[:m]
     K = GAUSSIAN(points)
     for formula, data in ((GAUSSIAN.lower(6), points), (None, K)):
-        got = _core.centred_gram(formula, data, threads)
-        assert_allclose(got["lower"], np.tril(reference.centred(K)), atol=1e-13)
-        assert_allclose(got["means"], K.mean(axis=0), rtol=1e-13)
-        assert_allclose(got["trace"], np.trace(reference.centred(K)), rtol=1e-12)
+        got = _core.centred_gram(formula=formula, data=data, threads=threads)
+        assert_allclose(got.lower, np.tril(reference.centred(K)), atol=1e-13)
+        assert_allclose(got.means, K.mean(axis=0), rtol=1e-13)
+        assert_allclose(got.trace, np.trace(reference.centred(K)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"eigen_solver": "iterative"}, {"n_centers": 60}])
@@ -379,7 +379,9 @@ def test_tampered_arrays_are_an_error_and_not_a_crash():
 )
 def test_the_core_checks_its_arguments(k, tolerance, products):
     with pytest.raises(ValueError, match="eigen"):
-        _core.top_spectrum(None, GAUSSIAN(X), k, tolerance, products, 0)
+        _core.top_spectrum(
+            formula=None, data=GAUSSIAN(X), k=k, tolerance=tolerance, max_products=products, seed=0
+        )
 
 
 # Manners.

@@ -308,12 +308,14 @@ def test_the_residual_is_that_of_the_solution():
     for A in (X, np.ascontiguousarray(X.T)):
         targets = Y if len(A) == 50 else rng.normal(size=(120, 2))
         T = np.empty((len(A), 0))
-        solution = _core.ridge_cg(A, T, targets, None, 1e-12, 2.0, 1e-4, 1000)
-        gradient = A.T @ (targets - A @ solution["V"]) - 2.0 * solution["V"]
-        assert np.all(solution["residuals"] <= 1e-4)
+        problem = {"rows": A, "T": T, "Y": targets, "weights": None, "dependence": 1e-12, "shift": 2.0}
+        solution = _core.ridge_cg(**problem, tolerance=1e-4, max_iterations=1000)
+        gradient = A.T @ (targets - A @ solution.V) - 2.0 * solution.V
+        assert np.all(solution.residuals <= 1e-4)
+        assert solution.converged
         assert np.abs(gradient).max() < 1e-2
-        tight = _core.ridge_cg(A, T, targets, None, 1e-12, 2.0, 1e-10, 1000)
-        assert tight["iterations"] > solution["iterations"]
+        tight = _core.ridge_cg(**problem, tolerance=1e-10, max_iterations=1000)
+        assert tight.iterations > solution.iterations
 
 
 def test_too_few_iterations_are_told():
@@ -452,29 +454,30 @@ def test_one_class_is_told():
 
 def test_the_core_checks_what_it_is_given():
     A, T, Y = np.ones((5, 3)), np.empty((5, 0)), np.ones((5, 1))
-    for function in ("ridge_columns", "ridge_cg", "ridge_path"):
-        rest = {
-            "ridge_columns": (1.0,),
-            "ridge_cg": (1.0, 1e-3, 10),
-            "ridge_path": (np.ones(2), False),
-        }[function]
-        call = getattr(_core, function)
+    good = {"rows": A, "T": T, "Y": Y, "weights": None, "dependence": 1e-12}
+    iterated = {"shift": 1.0, "tolerance": 1e-3, "max_iterations": 10}
+    for function, rest in (
+        (_core.ridge_columns, {"shift": 1.0}),
+        (_core.ridge_cg, iterated),
+        (_core.ridge_path, {"shifts": np.ones(2), "relative": False}),
+    ):
+        function(**good, **rest)
         with pytest.raises(ValueError, match="rows"):
-            call(A[:4], T, Y, None, 1e-12, *rest)
+            function(**{**good, "rows": A[:4]}, **rest)
         with pytest.raises(ValueError, match="rows"):
-            call(A, T[:4], Y, None, 1e-12, *rest)
+            function(**{**good, "T": T[:4]}, **rest)
         with pytest.raises(ValueError, match="sample weights"):
-            call(A, T, Y, np.ones(4), 1e-12, *rest)
+            function(**{**good, "weights": np.ones(4)}, **rest)
         with pytest.raises(ValueError, match="positive"):
-            call(A, T, Y, np.zeros(5), 1e-12, *rest)
+            function(**{**good, "weights": np.zeros(5)}, **rest)
     with pytest.raises(ValueError, match="positive regularization"):
-        _core.ridge_cg(A, T, Y, None, 1e-12, 0.0, 1e-3, 10)
+        _core.ridge_cg(**{**good, **iterated, "shift": 0.0})
     with pytest.raises(ValueError, match="float64"):
-        _core.ridge_cg(A.astype(np.float32), T, Y, None, 1e-12, 1.0, 1e-3, 10)
+        _core.ridge_cg(**{**good, **iterated, "rows": A.astype(np.float32)})
     with pytest.raises(ValueError, match="tolerance"):
-        _core.ridge_cg(A, T, Y, None, 1e-12, 1.0, 0.0, 10)
+        _core.ridge_cg(**{**good, **iterated, "tolerance": 0.0})
     with pytest.raises(ValueError, match="iteration"):
-        _core.ridge_cg(A, T, Y, None, 1e-12, 1.0, 1e-3, 0)
+        _core.ridge_cg(**{**good, **iterated, "max_iterations": 0})
 
 
 def test_a_model_whose_weights_were_changed_is_told():

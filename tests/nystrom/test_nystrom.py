@@ -114,30 +114,33 @@ def test_products_with_the_kernel_matrix_are_those_of_numpy(backend, threads):
     points = RNG.uniform(-1, 1, size=(1100, 3))
     c = RNG.standard_normal((1100, 2))
     expected = reference.gaussian(points, points, 0.8) @ c
-    assert_allclose(_core.symmetric_kernel_times(formula, points, c, "double", threads), expected, atol=1e-9)
-    assert_allclose(_core.symmetric_kernel_times(formula, points, c, "single", threads), expected, atol=1e-2)
+    for precision, tolerance in (("double", 1e-9), ("single", 1e-2)):
+        product = _core.symmetric_kernel_times(
+            formula=formula, data=points, c=c, precision=precision, threads=threads
+        )
+        assert_allclose(product, expected, atol=tolerance)
 
 
 def test_pivoted_cholesky_finds_the_rank(backend):
     B = RNG.standard_normal((30, 7))
     A = B @ B.T
-    L, order = _core.pivoted_llt(A, 1e-10)
+    L, order = _core.pivoted_llt(matrix=A, tolerance=1e-10)
     assert L.shape == (30, 7)
     assert_allclose(L @ L.T, A[np.ix_(order, order)], atol=1e-10)
     assert sorted(order) == list(range(30))
-    assert _core.pivoted_llt(np.zeros((3, 3)), 0.0)[0].shape == (3, 0)
+    assert _core.pivoted_llt(matrix=np.zeros((3, 3)), tolerance=0.0)[0].shape == (3, 0)
 
 
 def test_keys_depend_on_the_contents_of_a_row_alone():
-    keys = _core.row_keys(X, 1)
+    keys = _core.row_keys(data=X, seed=1)
     shuffled = RNG.permutation(240)
-    assert_array_equal(_core.row_keys(X[shuffled], 1), keys[shuffled])
+    assert_array_equal(_core.row_keys(data=X[shuffled], seed=1), keys[shuffled])
     S = sparse.random(50, 20, 0.2, format="csr", random_state=0)
     parts = (S.data, S.indices, S.indptr, 20)
-    assert_array_equal(_core.row_keys(parts, 3), _core.row_keys(S.toarray(), 3))
+    assert_array_equal(_core.row_keys(data=parts, seed=3), _core.row_keys(data=S.toarray(), seed=3))
     assert len(np.unique(keys)) == 240
-    assert not np.any(_core.row_keys(X, 2) == keys)
-    uniform = _core.row_keys(RNG.standard_normal((20_000, 2)), 0) / 2.0**64
+    assert not np.any(_core.row_keys(data=X, seed=2) == keys)
+    uniform = _core.row_keys(data=RNG.standard_normal((20_000, 2)), seed=0) / 2.0**64
     assert abs(uniform.mean() - 0.5) < 0.01
     assert abs(np.mean(uniform < 0.1) - 0.1) < 0.01
 
@@ -662,24 +665,24 @@ def test_products_of_stored_kernel_values(backend, stored, digits, tolerance, th
     rows, centers = rng.standard_normal((700, 4)), rng.standard_normal((30, 4))
     a, B, weights = rng.standard_normal((30, 2)), rng.standard_normal((700, 2)), rng.random(700)
     Z, formula = reference.gaussian(rows, centers, 1.5), Gaussian(1.5).lower(4)
-    for store in (
-        _core.KernelStore(stored, 0.0),
-        _core.KernelStore(stored, 1e4),
-        _core.KernelStore(stored, 1e9),
-    ):
+    both = {"formula": formula, "data": rows, "centres": centers, "precision": digits}
+    for room in (0.0, 1e4, 1e9):
+        store = _core.KernelStore(precision=stored, bytes=room)
         for given_a, given_B in ((a, B), (a, None), (None, B)):
             values = (0 if given_a is None else Z @ a) + (0 if given_B is None else B)
             expected = Z.T @ (weights[:, None] * values)
-            found = store.normal_times(formula, 0, rows, centers, weights, given_a, given_B, digits, threads)
+            found = store.normal_times(
+                **both, block=0, weights=weights, a=given_a, B=given_B, threads=threads
+            )
             assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
         with pytest.raises(ValueError, match="block 0 had strips of shape"):
-            store.normal_times(formula, 0, rows[:100], centers, None, a, None, digits)
+            store.normal_times(**{**both, "data": rows[:100]}, block=0, weights=None, a=a, B=None)
         with pytest.raises(ValueError, match="29 coefficients for 30 centres"):
-            store.normal_times(formula, 1, rows, centers, None, a[1:], None, digits)
+            store.normal_times(**both, block=1, weights=None, a=a[1:], B=None)
         with pytest.raises(ValueError, match="699 values to add to those of 700 rows"):
-            store.normal_times(formula, 1, rows, centers, None, None, B[1:], digits)
+            store.normal_times(**both, block=1, weights=None, a=None, B=B[1:])
     with pytest.raises(ValueError, match="precision must be 'double' or 'single', got 'half'"):
-        _core.KernelStore("half", 0.0)
+        _core.KernelStore(precision="half", bytes=0.0)
 
 
 def test_a_kernel_that_is_a_function_works_in_every_solver():
@@ -721,29 +724,31 @@ def test_the_core_trusts_no_shape():
     landmarks = build()
     formula, centers = Gaussian(0.8).lower(3), landmarks.centers
     T, r = np.ones((240, 1)), landmarks.rank
-    good = (formula, X, centers, landmarks.E, landmarks.L, T, Y, None, "double")
-    for place, wrong, message in [
-        (2, centers[:-1].copy(), "centres"),
-        (3, landmarks.E[:-1], "features"),
-        (4, landmarks.L[:, :-1], "factor"),
-        (5, T[:-1], "240 rows, the features 239"),
-        (6, Y[:-1], "the targets 239"),
-        (7, np.ones(3), "3 sample weights for 240"),
-        (7, -np.ones(240), "negative"),
-        (8, "half", "precision"),
-        (1, X[:, :2].copy(), "columns"),
+    both = {"formula": formula, "data": X, "centres": centers, "precision": "double"}
+    good = {**both, "E": landmarks.E, "L": landmarks.L, "T": T, "Y": Y, "weights": None}
+    _core.row_sums(**good)
+    for name, wrong, message in [
+        ("centres", centers[:-1].copy(), "centres"),
+        ("E", landmarks.E[:-1], "features"),
+        ("L", landmarks.L[:, :-1], "factor"),
+        ("T", T[:-1], "240 rows, the features 239"),
+        ("Y", Y[:-1], "the targets 239"),
+        ("weights", np.ones(3), "3 sample weights for 240"),
+        ("weights", -np.ones(240), "negative"),
+        ("precision", "half", "precision"),
+        ("data", X[:, :2].copy(), "columns"),
     ]:
         with pytest.raises(ValueError, match=message):
-            _core.row_sums(*good[:place], wrong, *good[place + 1 :])
-    store = _core.KernelStore("double", 1e6)
+            _core.row_sums(**{**good, name: wrong})
+    store = _core.KernelStore(precision="double", bytes=1e6)
     with pytest.raises(ValueError, match="coefficients"):
-        store.normal_times(formula, 0, X, centers, None, np.ones((3, 1)), None, "double")
+        store.normal_times(**both, block=0, weights=None, a=np.ones((3, 1)), B=None)
     with pytest.raises(ValueError, match="weights"):
-        store.normal_times(formula, 0, X, centers, np.ones(3), np.ones((r + 4, 1)), None, "double")
+        store.normal_times(**both, block=0, weights=np.ones(3), a=np.ones((r + 4, 1)), B=None)
     with pytest.raises(ValueError, match="coefficients"):
-        _core.symmetric_kernel_times(formula, X, np.ones((3, 1)))
+        _core.symmetric_kernel_times(formula=formula, data=X, c=np.ones((3, 1)))
     with pytest.raises(ValueError, match="square"):
-        _core.pivoted_llt(np.ones((3, 2)), 0.0)
+        _core.pivoted_llt(matrix=np.ones((3, 2)), tolerance=0.0)
 
 
 def test_sums_with_new_classes_have_zeros_for_them():

@@ -504,7 +504,8 @@ formula = _core.Formula([([], [1.0] * 5, [])], [("gaussian", 0, 3.0, 0.0, 0)])
 
 def gradient(m):
     return _core.gradient(
-        formula, X[:m].copy(), np.ones((m, 1)), X[:m, :1].copy(), None, 1.0, "loo", [0], 1e-12, 2
+        formula=formula, data=X[:m].copy(), T=np.ones((m, 1)), Y=X[:m, :1].copy(), weights=None, shift=1.0,
+        criterion="loo", groups=[0], tolerance=1e-12, threads=2
     )
 
 def interrupt():
@@ -518,7 +519,7 @@ try:
     print("finished")
 except KeyboardInterrupt:
     print("interrupted", time.monotonic() - sent[0])
-print(len(gradient(100)["widths"][0]))
+print(len(gradient(100).widths[0]))
 """
 
 

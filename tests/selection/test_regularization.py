@@ -71,23 +71,33 @@ def test_the_path_equals_dense_numpy(m, backend):
     Phi = KERNEL(X)
     T = np.ones((m, 1))
     shifts = np.array([1e-3, 1.0, 30.0])
-    _core.select_backend(backend)
+    _core.select_backend(name=backend)
     try:
-        path = _core.path(None, Phi, T, y[:, None], weights, shifts, False, True, 1e-12)
+        path = _core.path(
+            formula=None,
+            data=Phi,
+            T=T,
+            Y=y[:, None],
+            weights=weights,
+            shifts=shifts,
+            relative=False,
+            leave_one_out=True,
+            tolerance=1e-12,
+        )
     finally:
-        _core.select_backend("library")
+        _core.select_backend(name="library")
     perpendicular, _ = reference.reduced(Phi, T, weights)
     s = np.sqrt(weights)
     for g, shift in enumerate(shifts):
         B = reference.residual_operator(Phi, T, shift, weights)
         c = B @ (s * y)
         inverse = np.linalg.inv(perpendicular + shift * np.eye(m - 1))
-        assert_allclose(path["c"][g][:, 0], c, atol=1e-8 * np.abs(c).max())
-        assert_allclose(path["diagonal"][g], np.diag(B), rtol=1e-8)
-        assert_allclose(path["trace"][g], np.trace(inverse), rtol=1e-8)
-        assert_allclose(path["log_determinant"][g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
-        assert_allclose(path["quadratic"][g], s * y @ c, rtol=1e-8)
-        assert_allclose(path["squared_norm"][g], c @ c, rtol=1e-8)
+        assert_allclose(path.c[g][:, 0], c, atol=1e-8 * np.abs(c).max())
+        assert_allclose(path.diagonal[g], np.diag(B), rtol=1e-8)
+        assert_allclose(path.trace[g], np.trace(inverse), rtol=1e-8)
+        assert_allclose(path.log_determinant[g], -np.linalg.slogdet(inverse)[1], rtol=1e-8, atol=1e-8)
+        assert_allclose(path.quadratic[g], s * y @ c, rtol=1e-8)
+        assert_allclose(path.squared_norm[g], c @ c, rtol=1e-8)
 
 
 CRITERIA = {

@@ -242,9 +242,18 @@ def test_weights_of_the_core_solve_the_weighted_problem(backend):
     weights = np.random.default_rng(0).uniform(0.1, 3.0, 300)
     shift = GAMMA * weights.sum()
     solution = _core.solve(
-        None, Phi, T, y[:, None], weights, shift, "exact", "qr", 1e-12, "double", threads=2
+        formula=None,
+        data=Phi,
+        T=T,
+        Y=y[:, None],
+        weights=weights,
+        shift=shift,
+        formulation="exact",
+        pivots="qr",
+        tolerance=1e-12,
+        threads=2,
     )
-    c, beta = solution["c"], solution["beta"]
+    c, beta = solution.c, solution.beta
     expected_c, expected_beta = reference.solve_exact(Phi, T, y, GAMMA, weights)
     close(c[:, 0], expected_c, 1e-10)
     close(beta[:, 0], expected_beta, 1e-10)
@@ -389,38 +398,49 @@ def test_arguments_that_cannot_be_right_are_refused(case):
 def test_the_core_refuses_what_its_wrappers_never_pass():
     Phi, T, y = (np.array(a) for a in problem(12, 3))
     Y = y[:, None]
-    good = [None, Phi, T, Y, None, 1.0, "exact", "qr", 1e-12, "double"]
-    _core.solve(*good)
-    for position, bad in [
-        (1, Phi[:5]),
-        (1, Phi[0]),
-        (1, "Phi"),
-        (1, None),
-        (2, T[:5]),
-        (2, "T"),
-        (3, Y[:5]),
-        (3, Y[:0]),
-        (4, np.ones(5)),
-        (4, np.zeros(12)),
-        (4, -np.ones(12)),
-        (4, np.full(12, np.nan)),
-        (5, -1.0),
-        (5, np.nan),
-        (6, "approximate"),
-        (7, "last"),
-        (9, "half"),
-        (0, "gaussian"),
+    good = {
+        "formula": None,
+        "data": Phi,
+        "T": T,
+        "Y": Y,
+        "weights": None,
+        "shift": 1.0,
+        "formulation": "exact",
+        "pivots": "qr",
+        "tolerance": 1e-12,
+        "precision": "double",
+    }
+    _core.solve(**good)
+    for name, bad in [
+        ("data", Phi[:5]),
+        ("data", Phi[0]),
+        ("data", "Phi"),
+        ("data", None),
+        ("T", T[:5]),
+        ("T", "T"),
+        ("Y", Y[:5]),
+        ("Y", Y[:0]),
+        ("weights", np.ones(5)),
+        ("weights", np.zeros(12)),
+        ("weights", -np.ones(12)),
+        ("weights", np.full(12, np.nan)),
+        ("shift", -1.0),
+        ("shift", np.nan),
+        ("formulation", "approximate"),
+        ("pivots", "last"),
+        ("precision", "half"),
+        ("formula", "gaussian"),
     ]:
-        arguments = list(good)
-        arguments[position] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _core.solve(*arguments)
+            _core.solve(**{**good, name: bad})
+    with pytest.raises(TypeError):
+        _core.solve(*good.values())
     with pytest.raises(ValueError, match="backend"):
-        _core.select_backend("cuda")
+        _core.select_backend(name="cuda")
     with pytest.raises(ValueError, match=r"no dgemm|BLAS"):
-        _core.bind_blas({})
+        _core.bind_blas(capsules={})
     with pytest.raises(ValueError, match="square"):
-        _core.llt(Phi[:5])
+        _core.llt(matrix=Phi[:5])
     with pytest.raises(ValueError, match="basis"):
-        _core.assemble(Phi, T, "cosine", "qr", 1e-12)
-    assert _core.llt(np.empty((0, 0))).shape == (0, 0)
+        _core.assemble(gram=Phi, T=T, basis="cosine", pivots="qr", tolerance=1e-12)
+    assert _core.llt(matrix=np.empty((0, 0))).shape == (0, 0)

@@ -12,7 +12,6 @@ from .._validation import FloatArray, require_symmetric
 from . import bases, kernel_values, memory
 from .results import NotPositiveDefiniteError
 
-
 LINEAR = kernel_values.linear_formula()
 
 

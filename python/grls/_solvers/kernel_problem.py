@@ -77,24 +77,20 @@ class KernelProblem:
         feature_variance: float = np.inf,
     ) -> Solution:
         """Return the solution for all columns of `targets`."""
-        return Solution(
-            **_core.solve(
-                **self._arguments(),
-                Y=targets,
-                shift=regularization * self.total_weight,
-                formulation=formulation,
-                pivots=pivots,
-                precision=precision,
-                feature_variance=feature_variance,
-            )
+        return _core.solve(
+            **self._arguments(),
+            Y=targets,
+            shift=regularization * self.total_weight,
+            formulation=formulation,
+            pivots=pivots,
+            precision=precision,
+            feature_variance=feature_variance,
         )
 
     def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
-        return Path(
-            **_core.path(
-                **self._arguments(), Y=targets, shifts=shifts, relative=relative, leave_one_out=leave_one_out
-            )
+        return _core.path(
+            **self._arguments(), Y=targets, shifts=shifts, relative=relative, leave_one_out=leave_one_out
         )
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
@@ -105,14 +101,12 @@ class KernelProblem:
         self, formula: Formula, targets: FloatArray, regularization: float, criterion: str, groups: list[int]
     ) -> Gradient:
         """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
-        return Gradient(
-            **_core.gradient(
-                **self._arguments(formula),
-                Y=targets,
-                shift=regularization * self.total_weight,
-                criterion=criterion,
-                groups=groups,
-            )
+        return _core.gradient(
+            **self._arguments(formula),
+            Y=targets,
+            shift=regularization * self.total_weight,
+            criterion=criterion,
+            groups=groups,
         )
 
     def variance(
@@ -151,17 +145,15 @@ class KernelProblem:
         arguments = self._arguments()
         arguments["dependence"] = arguments.pop("tolerance")
         arguments["weights"] = self.weights_or_ones
-        return SvmSolution(
-            **_core.svm_fit(
-                **arguments,
-                labels=labels,
-                n_classes=n_classes,
-                C=C,
-                feature_variance=feature_variance,
-                solver=solver,
-                tolerance=tol,
-                max_iterations=max_iter,
-                cache_bytes=cache_bytes,
-                start=start,
-            )
+        return _core.svm_fit(
+            **arguments,
+            labels=labels,
+            n_classes=n_classes,
+            C=C,
+            feature_variance=feature_variance,
+            solver=solver,
+            tolerance=tol,
+            max_iterations=max_iter,
+            cache_bytes=cache_bytes,
+            start=start,
         )

@@ -110,6 +110,7 @@ class Solution:
     objective: float  # ½ cᵀΦc + Σ C_i ξ_i
     duality_gap: float  # relative to it
     n_iter: int
+    converged: bool
 
 
 def solve(
@@ -165,7 +166,13 @@ def _certified(
     objective = 0.5 * c @ image + losses.sum()
     gap = losses.sum() - c @ residual
     return Solution(
-        c, beta, lambda_tilde, float(objective), float(gap / (objective or 1)), program.iterations
+        c,
+        beta,
+        lambda_tilde,
+        float(objective),
+        float(gap / (objective or 1)),
+        program.iterations,
+        program.converged,
     )
 
 

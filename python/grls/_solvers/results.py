@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .._core import NotPositiveDefiniteError, __version__
+from .._core import (
+    CentredGram,
+    FoldedIn,
+    Gradient,
+    NotPositiveDefiniteError,
+    Path,
+    RidgeSolution,
+    Solution,
+    Status,
+    SvmSolution,
+    Topics,
+    TopSpectrum,
+    __version__,
+)
 from .._validation import FloatArray
 
 __all__ = [
@@ -20,52 +32,12 @@ __all__ = [
     "Path",
     "RidgeSolution",
     "Solution",
+    "Status",
     "SvmSolution",
     "TopSpectrum",
     "Topics",
     "__version__",
 ]
-
-
-class _R(SimpleNamespace):
-    def __getattr__(self, n: str) -> object:
-        raise AttributeError(n)
-
-
-class Solution(_R):
-    pass
-
-
-class Path(_R):
-    pass
-
-
-class Gradient(_R):
-    pass
-
-
-class SvmSolution(_R):
-    pass
-
-
-class RidgeSolution(_R):
-    pass
-
-
-class CentredGram(_R):
-    pass
-
-
-class TopSpectrum(_R):
-    pass
-
-
-class Topics(_R):
-    pass
-
-
-class FoldedIn(_R):
-    pass
 
 
 @dataclass

@@ -93,9 +93,7 @@ class RidgeProblem:
             arguments = self._arguments()
             if not sparse.issparse(self.X):
                 arguments["rows"] = for_core(self.X.astype(np.float64, copy=False))
-            return RidgeSolution(
-                **_core.ridge_cg(**arguments, Y=targets, shift=shift, tolerance=tol, max_iterations=max_iter)
-            )
+            return _core.ridge_cg(**arguments, Y=targets, shift=shift, tolerance=tol, max_iterations=max_iter)
         n, p = self.X.shape
         memory.require(
             self._direct_bytes(targets.shape[1]),
@@ -103,7 +101,7 @@ class RidgeProblem:
             'use solver="cg"',
         )
         if not self._by_samples:
-            return RidgeSolution(**_core.ridge_columns(**self._arguments(), Y=targets, shift=shift))
+            return _core.ridge_columns(**self._arguments(), Y=targets, shift=shift)
         solution = self._as_kernel_problem().solve(targets, regularization, precision="auto")
         return RidgeSolution(
             V=np.asarray(self.X.T @ solution.c, dtype=np.float64),
@@ -118,7 +116,7 @@ class RidgeProblem:
         if self._by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)
-        return Path(**_core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative))
+        return _core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative)
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""

@@ -18,16 +18,14 @@ def fit_topics(
     counts: Any, topics: FloatArray, *, max_iterations: int, tolerance: float, report: Report | None
 ) -> Topics:
     """Return the topics of documents, from a start (topics, words)."""
-    return Topics(
-        **_core.plsa(
-            documents=for_core(counts),
-            words=for_core(counts.T.tocsr()),
-            topics=topics,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            report=report,
-            threads=get_num_threads(),
-        )
+    return _core.plsa(
+        documents=for_core(counts),
+        words=for_core(counts.T.tocsr()),
+        topics=topics,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        report=report,
+        threads=get_num_threads(),
     )
 
 
@@ -35,13 +33,11 @@ def fold_in(
     counts: Any, topics: FloatArray, start: FloatArray, *, max_iterations: int, tolerance: float
 ) -> FoldedIn:
     """Return the mixtures of given topics in new documents."""
-    return FoldedIn(
-        **_core.plsa_fold_in(
-            documents=for_core(counts),
-            topics=topics,
-            start=start,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            threads=get_num_threads(),
-        )
+    return _core.plsa_fold_in(
+        documents=for_core(counts),
+        topics=topics,
+        start=start,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        threads=get_num_threads(),
     )
