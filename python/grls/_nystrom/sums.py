@@ -1,7 +1,7 @@
 """Sums over rows: all that a fit needs of them.
 
-With rows [b(x) t y] (docs/math.md, section "Nyström") the sums are one symmetric matrix. They add: sums of two blocks
-are the sum of the blocks' sums, wherever and in whatever order these were computed.
+With rows [b(x) t y] (docs/math.md, section "Nyström") the sums are one symmetric matrix. They add: sums of
+two blocks are the sum of the blocks' sums, wherever and in whatever order these were computed.
 """
 
 from __future__ import annotations
