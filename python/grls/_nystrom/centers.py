@@ -133,7 +133,10 @@ def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, n_centers: int) ->
 
 @dataclass(frozen=True)
 class Centers:
-    """Functions b(x) = L⁻¹ (k(z, x) − E k(z', x)), orthonormal for the penalty (docs/math.md, "Nyström")."""
+    """Functions b(x) = L⁻¹ (k(z, x) − E k(z', x)), orthonormal for the penalty.
+
+    See docs/math.md, section "Nyström".
+    """
 
     kernel: kernels.Kernel  # resolved
     X: Any  # (r + q, d): r that carry functions, then the q pivots z'
