@@ -408,7 +408,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         values = found.cleaned()
         kept = self._kept(values)
         vectors = found.vectors if kept.all() else found.vectors[:, kept]
-        vectors *= _signs(vectors)
+        vectors = vectors * _signs(vectors)
         self.X_fit_ = X
         self.n_iter_ = found.products
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors

@@ -82,8 +82,8 @@ class FreeFeatures:
         if transformer is None:
             return cls(None, [])
         transformer.fit(given, y)
-        n_features = features.evaluate(transformer.transform(given[:1]), 1).shape[1]
-        return cls(transformer, features.names(transformer, n_features))
+        T = features.evaluate(transformer.transform(given), given.shape[0])
+        return cls(transformer, features.names(transformer, T.shape[1]))
 
     def at(self, given: Any) -> FloatArray:
         """Return T (n, l) at any rows."""
