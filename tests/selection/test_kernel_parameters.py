@@ -13,7 +13,7 @@ from catalogue import TUNABLE, WIDTHS
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
 from grls._selection.kernel_parameters import Parameters, _Objective
 from grls._selection.regularization import select
-from grls._solvers.kernel_problem import Problem
+from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import (
     Gaussian,
     Linear,
@@ -40,7 +40,7 @@ def data(m=60, d=3, seed=0):
 
 def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, features="linear"):
     T = np.empty((len(X), 0)) if features is None else np.column_stack([np.ones(len(X)), X])
-    problem = Problem(kernel.resolve(X), form(X), T, weights)
+    problem = KernelProblem(kernel.resolve(X), form(X), T, weights)
     return _Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
@@ -158,7 +158,7 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
         X, y, sample_weight=w
     )
     assert model.criterion_path_.min() <= grid.criterion_surface_.min()
-    problem = Problem(model.kernel_, X, np.ones((len(X), 1)), w)
+    problem = KernelProblem(model.kernel_, X, np.ones((len(X), 1)), w)
     function = _Objective(Parameters(model.kernel_, True, 2), problem, y, criterion)
     slopes = function(np.log(record.ends[record.best]))[1]
     inside = (record.ends[record.best] > record.bounds[:, 0] * 1.01) & (
