@@ -1,5 +1,6 @@
-"""The estimators with a fixed regularization, for tests that compare two fits and not the choice of γ."""
+"""What several test files make: estimators with a fixed γ, and answers by the number of threads."""
 
+import grls
 from grls import GRLSClassifier, GRLSRegressor
 
 
@@ -9,3 +10,15 @@ def regressor(kernel="gaussian", **parameters):
 
 def classifier(kernel="gaussian", **parameters):
     return GRLSClassifier(kernel, **{"regularization": 1e-3, **parameters})
+
+
+def with_threads(function, counts=(1, 2, 5)):
+    """What a function returns with each number of threads."""
+    answers = []
+    try:
+        for count in counts:
+            grls.set_num_threads(count)
+            answers.append(function())
+    finally:
+        grls.set_num_threads(None)
+    return answers

@@ -29,6 +29,7 @@ What to use when:
 ======================  ===================================================================================
 """
 
+from . import core as core
 from ._solvers import blas as _blas
 from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads

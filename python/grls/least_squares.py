@@ -83,8 +83,8 @@ class _GRLS(KernelMachine):
         self._require_free_polynomials(training.kernel)
         precision = self.precision
         if self.solver != "cg":
-            order = training.n_samples + samples.targets.shape[1]
-            precision = _affordable(precision, order, stored=isinstance(training.kernel, kernels.Function))
+            stored = isinstance(training.kernel, kernels.Function)
+            precision = _affordable(precision, *samples.targets.shape, stored=stored)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         try:
             chosen = self._choose(problem, samples)
@@ -244,17 +244,18 @@ class _Chosen:
         return self.problem.kernel
 
 
-def _affordable(precision: str, order: int, *, stored: bool) -> str:
+def _affordable(precision: str, n_samples: int, n_outputs: int, *, stored: bool) -> str:
     """Return a precision whose matrices fit into memory; MemoryError where there is none.
 
     stored: the kernel matrix comes as a whole, from a function.
     """
-    whole = 8.0 * order**2 if stored else 0.0
+    order = n_samples + n_outputs
+    whole = 8.0 * n_samples**2 if stored else 0.0
     if precision == "auto" and not memory.fits(whole + memory.solve_bytes(order, "mixed")):
         precision = "double"
     memory.require(
         whole + memory.solve_bytes(order, precision),
-        f"a kernel model of {order} samples and outputs in {precision} precision",
+        f"a kernel model of {n_samples} samples in {precision} precision",
         'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
         + ("" if precision == "single" else '; precision="single" takes half'),
     )
@@ -513,7 +514,7 @@ class GRLSRegressor(Regression, _GRLS):
         checked = self._check_new(X)
         T = self._features_at(checked, X)
         if self.solver == "cg":  # what was fitted without a matrix may have no room for one
-            _affordable("double", len(self.dual_coef_), stored=False)
+            _affordable("double", len(self.dual_coef_), 0, stored=False)
         problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
         n_points = checked.shape[0]

@@ -4,24 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from catalogue import ORDERS, UNKNOWN
 from grls import GRLSClassifier, GRLSRegressor
 from grls.features import PolynomialTrend
 from grls.kernels import (
-    ChiSquared,
-    Constant,
-    Cosine,
     Gaussian,
-    Laplace,
     Linear,
     Log,
     Matern,
     Multiquadric,
-    Periodic,
     Polyharmonic,
-    Polynomial,
-    PowerSeries,
     RationalQuadratic,
-    Sigmoid,
     ThinPlate,
 )
 from numpy.testing import assert_allclose
@@ -30,52 +23,6 @@ from scipy.interpolate import RBFInterpolator
 from sklearn.preprocessing import PolynomialFeatures
 
 TRENDS = {0: None, 1: "constant", 2: "linear", 3: "quadratic"}
-
-# Each kernel and the order it must have.
-ORDERS = [
-    (Constant(), 0),
-    (Linear(), 0),
-    (Polynomial(), 0),
-    (Cosine(), 0),
-    (Gaussian(0.5), 0),
-    (Laplace(0.5), 0),
-    (Matern(0.5, 0.5), 0),
-    (Matern(0.5, 1.5), 0),
-    (Matern(0.5, 2.5), 0),
-    (RationalQuadratic(0.5, 0.3), 0),
-    (Periodic(0.8, 0.7), 0),
-    (ChiSquared(), 0),
-    (Log(), 1),
-    (Log(2.0), 1),
-    (Log(0.5), 1),
-    (Multiquadric(0.3), 1),
-    (Polyharmonic(1), 1),
-    (ThinPlate(), 2),
-    (Polyharmonic(3), 2),
-    (Polyharmonic(4), 3),
-    (Polyharmonic(5), 3),
-    (2.0 * ThinPlate() + Log(), 2),
-    (ThinPlate().on([0, 1]) + 3.0, 2),
-    (Gaussian(1.0) + Multiquadric(1.0), 1),
-    (Log().exp(), 0),
-    ((0.5 * Multiquadric(1.0) + Linear()).exp(), 0),
-    (PowerSeries(Gaussian(1.0), [0.1, 0.2, 0.3]), 0),
-    (Polynomial(2).normalized(), 0),
-    (Laplace(1.0) * Cosine() ** 2, 0),
-    ((Linear() + ChiSquared()).exp().normalized(), 0),
-]
-UNKNOWN = [
-    Sigmoid(),
-    Gaussian(1.0) + Sigmoid(),
-    2.0 * Sigmoid().on([0]) ** 2,
-    ThinPlate().exp(),
-    Log() * Gaussian(1.0),
-    Gaussian(1.0) * Log(),
-    Multiquadric(1.0) ** 2,
-    PowerSeries(Log(), [1.0, 1.0]),
-    Log() + Sigmoid(),
-    ThinPlate() + Log() ** 2,
-]
 
 
 @pytest.mark.parametrize(("kernel", "order"), ORDERS, ids=lambda value: repr(value))

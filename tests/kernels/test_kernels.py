@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from catalogue import FORMULAS
 from grls import _core
 from grls.kernels import (
     ChiSquared,
     Constant,
-    Cosine,
     Function,
     Gaussian,
     Laplace,
@@ -34,118 +34,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import chi2_kernel
 
-# Each kernel beside its NumPy form; n_columns is at least 4.
-FORMULAS = {
-    "constant": (Constant(0.7), lambda X, Z: reference.constant(X, Z, 0.7)),
-    "linear": (Linear(), reference.linear),
-    "polynomial": (Polynomial(3, c=0.5), lambda X, Z: reference.polynomial(X, Z, 3, 0.5)),
-    "homogeneous": (Polynomial(2, c=0.0), lambda X, Z: reference.polynomial(X, Z, 2, 0)),
-    "sigmoid": (Sigmoid(0.8, -0.3), lambda X, Z: reference.sigmoid(X, Z, 0.8, -0.3)),
-    "gaussian": (Gaussian(1.3), lambda X, Z: reference.gaussian(X, Z, 1.3)),
-    "laplace": (Laplace(0.9), lambda X, Z: reference.laplace(X, Z, 0.9)),
-    "matern 1/2": (Matern(0.9, 0.5), lambda X, Z: reference.matern(X, Z, 0.9, 0.5)),
-    "matern 3/2": (Matern(0.9, 1.5), lambda X, Z: reference.matern(X, Z, 0.9, 1.5)),
-    "matern 5/2": (Matern(0.9, 2.5), lambda X, Z: reference.matern(X, Z, 0.9, 2.5)),
-    "rational quadratic": (
-        RationalQuadratic(0.9, 0.6),
-        lambda X, Z: reference.rational_quadratic(X, Z, 0.9, 0.6),
-    ),
-    "periodic": (Periodic(1.7, 2.3), lambda X, Z: reference.periodic(X, Z, 1.7, 2.3)),
-    "log": (Log(), lambda X, Z: reference.log_kernel(X, Z, 1)),
-    "log of a rough distance": (Log(0.7), lambda X, Z: reference.log_kernel(X, Z, 0.7)),
-    "log of the squared distance": (Log(2.0), lambda X, Z: reference.log_kernel(X, Z, 2)),
-    "multiquadric": (Multiquadric(0.8), lambda X, Z: reference.multiquadric(X, Z, 0.8)),
-    "thin plate": (ThinPlate(), lambda X, Z: reference.polyharmonic(X, Z, 2)),
-    **{
-        f"polyharmonic {n}": (Polyharmonic(n), lambda X, Z, n=n: reference.polyharmonic(X, Z, n))
-        for n in (1, 3, 4, 5)
-    },
-    "cosine": (Cosine(), lambda X, Z: reference.normalized(reference.linear, X, Z)),
-    "sum": (Gaussian(1.3) + Linear(), lambda X, Z: reference.gaussian(X, Z, 1.3) + reference.linear(X, Z)),
-    "sum with a number": (1.5 + Laplace(2.0) + 0.5, lambda X, Z: 2.0 + reference.laplace(X, Z, 2.0)),
-    "product": (
-        Laplace(1.1) * Polynomial(2),
-        lambda X, Z: reference.laplace(X, Z, 1.1) * reference.polynomial(X, Z, 2, 1),
-    ),
-    "scaled": (2.5 * Gaussian(0.7) * 2, lambda X, Z: 5 * reference.gaussian(X, Z, 0.7)),
-    "power": ((Linear() + 0.2) ** 5, lambda X, Z: (reference.linear(X, Z) + 0.2) ** 5),
-    "exponential": ((0.5 * Linear()).exp(), lambda X, Z: np.exp(0.5 * reference.linear(X, Z))),
-    "power series": (
-        PowerSeries(0.5 * Linear(), [0.3, 0.0, 2.0, 0.1]),
-        lambda X, Z: sum(a * (0.5 * reference.linear(X, Z)) ** n for n, a in enumerate([0.3, 0.0, 2.0, 0.1])),
-    ),
-    "normalized": (
-        (Linear() + 0.5 * Laplace(1.1)).normalized(),
-        lambda X, Z: reference.normalized(
-            lambda A, B: reference.linear(A, B) + 0.5 * reference.laplace(A, B, 1.1), X, Z
-        ),
-    ),
-    "normalized twice": (
-        ((Polynomial(2).normalized() + Linear().on([0, 2])).normalized() * Gaussian(2.0)) ** 2,
-        lambda X, Z: (
-            (
-                reference.normalized(
-                    lambda A, B: (
-                        reference.normalized(lambda C, D: reference.polynomial(C, D, 2, 1), A, B)
-                        + reference.linear(A[:, [0, 2]], B[:, [0, 2]])
-                    ),
-                    X,
-                    Z,
-                )
-                * reference.gaussian(X, Z, 2.0)
-            )
-            ** 2
-        ),
-    ),
-    "five kernels of one distance": (
-        Gaussian(1.3) + Matern(0.9, 2.5) * RationalQuadratic(2.0) + Laplace(0.5) + Log().exp(),
-        lambda X, Z: (
-            reference.gaussian(X, Z, 1.3)
-            + reference.matern(X, Z, 0.9, 2.5) * reference.rational_quadratic(X, Z, 2.0, 1)
-            + reference.laplace(X, Z, 0.5)
-            + np.exp(reference.log_kernel(X, Z, 1))
-        ),
-    ),
-    "periodic columns": (
-        Periodic([0.7, 1.9], [1.5, 0.4]).on([2, 0]) + Periodic(1.1, 2.0).on(1) * Gaussian(1.0),
-        lambda X, Z: (
-            reference.periodic(X[:, [2, 0]], Z[:, [2, 0]], [0.7, 1.9], [1.5, 0.4])
-            + reference.periodic(X[:, [1]], Z[:, [1]], 1.1, 2.0) * reference.gaussian(X, Z, 1.0)
-        ),
-    ),
-    "two widths": (
-        Gaussian(0.6) + Gaussian(3.0) * Laplace(2.0),
-        lambda X, Z: (
-            reference.gaussian(X, Z, 0.6) + reference.gaussian(X, Z, 3.0) * reference.laplace(X, Z, 2.0)
-        ),
-    ),
-    "columns": (
-        Gaussian(0.8).on([2, 0]) * Laplace(1.5).on(1) + Linear().on(-1),
-        lambda X, Z: (
-            reference.gaussian(X[:, [2, 0]], Z[:, [2, 0]], 0.8) * reference.laplace(X[:, [1]], Z[:, [1]], 1.5)
-            + reference.linear(X[:, [-1]], Z[:, [-1]])
-        ),
-    ),
-    "columns of columns": (
-        (Gaussian(0.8).on(1) + Linear()).on([3, 1, 0]),
-        lambda X, Z: (
-            reference.gaussian(X[:, [1]], Z[:, [1]], 0.8) + reference.linear(X[:, [3, 1, 0]], Z[:, [3, 1, 0]])
-        ),
-    ),
-    "anisotropic columns": (
-        Gaussian([0.5, 2.0]).on([3, 1]),
-        lambda X, Z: reference.gaussian(X[:, [3, 1]], Z[:, [3, 1]], [0.5, 2.0]),
-    ),
-    "nested": (
-        (2.0 * (Gaussian(1.0) + 0.3 * Linear().on([0, 1])) ** 2 * Laplace(2.0) + Constant(0.1)).exp(),
-        lambda X, Z: np.exp(
-            2
-            * (reference.gaussian(X, Z, 1.0) + 0.3 * reference.linear(X[:, :2], Z[:, :2])) ** 2
-            * reference.laplace(X, Z, 2.0)
-            + 0.1
-        ),
-    ),
-}
 DIRECT, WIDE = 4, 50  # columns: distances from differences, and through a matrix product
 
 

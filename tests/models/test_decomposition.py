@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from builders import with_threads
 from grls import IndefiniteKernelWarning, KernelPCA, _core, decomposition
 from grls._solvers import memory as _memory
 from grls.kernels import Gaussian, Laplace, Linear, Log, Multiquadric, Polynomial, Sigmoid, ThinPlate
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import decomposition as sklearn_decomposition
+from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -196,11 +198,8 @@ def test_the_iterative_solver_finds_what_lapack_finds(kernel, k):
 
 
 def test_the_iterative_solver_does_not_depend_on_threads_and_repeats_itself():
-    results = []
-    for n_threads in (1, 2, 3, 1):
-        grls.set_num_threads(n_threads)
-        results.append(KernelPCA(5, GAUSSIAN, eigen_solver="iterative", random_state=3).fit(WIDE))
-    grls.set_num_threads(None)
+    model = KernelPCA(5, GAUSSIAN, eigen_solver="iterative", random_state=3)
+    results = with_threads(lambda: clone(model).fit(WIDE), (1, 2, 3, 1))
     for other in results[1:]:
         assert_array_equal(other.eigenvectors_, results[0].eigenvectors_)
 

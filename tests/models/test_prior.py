@@ -1,9 +1,9 @@
 """The Gaussian prior on the weights: against the equations, and between the routes to the solution."""
 
-import grls
 import numpy as np
 import pytest
 import reference
+from builders import with_threads
 from grls import (
     GRLSClassifier,
     GRLSRegressor,
@@ -293,11 +293,8 @@ def test_all_numbers_of_outputs_are_solved_together(n, d, n_outputs):
 def test_the_number_of_threads_does_not_change_the_answer():
     Y = np.random.default_rng(0).normal(size=(3000, 3))
     for X in (random_rows(3000, 5000, 25), random_rows(3000, 700, 25), random_rows(3000, 400, 25).toarray()):
-        answers = []
-        for n_threads in (1, 2, 5):
-            grls.set_num_threads(n_threads)
-            answers.append(PriorRLSRegressor(regularization=1e-3, solver="cg").fit(X, Y).coef_)
-        grls.set_num_threads(None)
+        model = PriorRLSRegressor(regularization=1e-3, solver="cg")
+        answers = with_threads(lambda model=model, X=X: model.fit(X, Y).coef_)
         assert_array_equal(answers[1], answers[0])
         assert_array_equal(answers[2], answers[0])
 

@@ -4,6 +4,7 @@ import grls
 import numpy as np
 import pytest
 import reference
+from builders import with_threads
 from grls import SVMGBClassifier, core
 from grls.exceptions import DependentFeaturesWarning, SolverError
 from grls.features import Columns
@@ -221,15 +222,13 @@ def test_a_small_cache_only_takes_longer(large):
 def test_the_answer_does_not_depend_on_the_number_of_threads(large):
     X, y = large
     thirds = (np.arange(len(y)) % 3 == 0) * 2 + y
-    answers = []
-    try:
-        for n in (1, 2, 5):
-            grls.set_num_threads(n)
-            two = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native").fit(X, y)
-            four = SVMGBClassifier(Gaussian(2.0), solver="native").fit(X[::4], thirds[::4])
-            answers.append((two.dual_coef_, two.feature_coef_, four.dual_coef_))
-    finally:
-        grls.set_num_threads(None)
+
+    def coefficients():
+        two = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native").fit(X, y)
+        four = SVMGBClassifier(Gaussian(2.0), solver="native").fit(X[::4], thirds[::4])
+        return two.dual_coef_, two.feature_coef_, four.dual_coef_
+
+    answers = with_threads(coefficients)
     for other in answers[1:]:
         for got, wanted in zip(other, answers[0], strict=True):
             assert_array_equal(got, wanted)

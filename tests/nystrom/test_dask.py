@@ -188,7 +188,8 @@ def test_no_partition_comes_to_the_client(client, monkeypatch):
     model.predict(points)
     assert received
     state = received[-1][0] if isinstance(received[-1], list | tuple) else received[-1]
-    sizes = [v.nbytes for v in state.values() if isinstance(v, np.ndarray)]
+    solution, _ = state
+    sizes = [v.nbytes for v in vars(solution).values() if isinstance(v, np.ndarray)]
     assert max(sizes) <= 20 * 3 * 8
 
 

@@ -8,24 +8,19 @@ import sys
 import numpy as np
 import pytest
 import reference
+from builders import with_threads
+from catalogue import TUNABLE, WIDTHS
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
 from grls._selection.kernel_parameters import Parameters, _Objective
 from grls._selection.regularization import select
-from grls._solvers.kernel_problem import Problem
+from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import (
-    ChiSquared,
-    Constant,
-    Cosine,
     Gaussian,
-    Laplace,
     Linear,
-    Log,
     Matern,
     Multiquadric,
     Periodic,
     Polynomial,
-    PowerSeries,
-    RationalQuadratic,
     ThinPlate,
 )
 from numpy.testing import assert_allclose
@@ -34,57 +29,6 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.gaussian_process.kernels import Matern as PeerMatern
-
-WIDTHS = [0.5, 0.7, 0.9]
-
-# Every kind of kernel, with every parameter that can be tuned.
-TUNABLE = [
-    (Gaussian(0.7), ["sigma"]),
-    (Gaussian(WIDTHS), ["sigma"]),
-    (Laplace(0.7), ["sigma"]),
-    (Laplace(WIDTHS), ["sigma"]),
-    (Matern(0.7, 0.5), ["sigma"]),
-    (Matern(0.6, 1.5), ["sigma"]),
-    (Matern(WIDTHS, 1.5), ["sigma"]),
-    (Matern(0.6, 2.5), ["sigma"]),
-    (Matern(WIDTHS, 2.5), ["sigma"]),
-    (RationalQuadratic(0.5, 0.8), ["sigma", "alpha"]),
-    (RationalQuadratic(WIDTHS, 0.8), ["alpha", "sigma"]),
-    (Multiquadric(0.5), ["sigma"]),
-    (Multiquadric(WIDTHS), ["sigma"]),
-    (Log(1.2), ["p"]),
-    (ChiSquared(0.7), ["gamma"]),
-    (Polynomial(3, 0.7), ["c"]),
-    (Periodic(0.9, 1.3), ["sigma", "period"]),
-    (Periodic(WIDTHS, [1.3, 0.8, 0.9]), ["sigma", "period"]),
-    (
-        1.5 * Gaussian(0.5) + 0.7 * Linear() + Constant(0.3),
-        ["k1__k1__scale", "k1__k1__kernel__sigma", "k1__k2__scale", "k2__value"],
-    ),
-    (
-        (Gaussian(0.5) * Polynomial(2, 0.5)).exp(),
-        ["kernel__k1__sigma", "kernel__k2__c"],
-    ),
-    (PowerSeries(Gaussian(0.7), [0.3, 0.5, 0.2]), ["coefficients", "kernel__sigma"]),
-    ((Gaussian(0.6) + 0.5 * Laplace(0.3)) ** 3, ["kernel__k1__sigma", "kernel__k2__scale"]),
-    (
-        (2.0 * Polynomial(2, 0.5) + 0.3 * Gaussian(0.5)).normalized(),
-        ["kernel__k1__scale", "kernel__k1__kernel__c", "kernel__k2__kernel__sigma"],
-    ),
-    (
-        ((Polynomial(2, 0.5) + Linear()).normalized() * 3.0 + Laplace(0.4).on([0, 2])).normalized()
-        * Gaussian([0.3, 0.5]).on([2, 0])
-        + 0.1 * Cosine(),
-        [
-            "k1__k1__kernel__k1__scale",
-            "k1__k1__kernel__k1__kernel__kernel__k1__c",
-            "k1__k1__kernel__k2__kernel__sigma",
-            "k1__k2__kernel__sigma",
-            "k2__scale",
-        ],
-    ),
-    (Gaussian(WIDTHS) + Laplace(WIDTHS), ["k1__sigma", "k2__sigma"]),  # equal widths, and yet two of them
-]
 
 
 def data(m=60, d=3, seed=0):
@@ -96,7 +40,7 @@ def data(m=60, d=3, seed=0):
 
 def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, features="linear"):
     T = np.empty((len(X), 0)) if features is None else np.column_stack([np.ones(len(X)), X])
-    problem = Problem(kernel.resolve(X), form(X), T, weights)
+    problem = KernelProblem(kernel.resolve(X), form(X), T, weights)
     return _Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
@@ -145,15 +89,13 @@ def test_gradients_hold_across_tiles_and_forms_of_data(criterion, form, d, m, th
 
 
 def test_threads_do_not_change_a_gradient():
-    import grls
-
     X, y, w = data(m=700)
-    answers = []
-    for threads in (1, 2, 5):
-        grls.set_num_threads(threads)
+
+    def gradient():
         function, _ = objective(Gaussian(WIDTHS), ["sigma"], "loo", X, y, w)
-        answers.append(function.value_and_gradient(np.append(function.parameters.get(), 1e-3))[1])
-    grls.set_num_threads(None)
+        return function.value_and_gradient(np.append(function.parameters.get(), 1e-3))[1]
+
+    answers = with_threads(gradient)
     assert np.array_equal(answers[0], answers[1])
     assert np.array_equal(answers[0], answers[2])
 
@@ -216,7 +158,7 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
         X, y, sample_weight=w
     )
     assert model.criterion_path_.min() <= grid.criterion_surface_.min()
-    problem = Problem(model.kernel_, X, np.ones((len(X), 1)), w)
+    problem = KernelProblem(model.kernel_, X, np.ones((len(X), 1)), w)
     function = _Objective(Parameters(model.kernel_, True, 2), problem, y, criterion)
     slopes = function(np.log(record.ends[record.best]))[1]
     inside = (record.ends[record.best] > record.bounds[:, 0] * 1.01) & (

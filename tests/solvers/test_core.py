@@ -7,6 +7,7 @@ import grls
 import numpy as np
 import pytest
 import reference
+from builders import with_threads
 from grls import _core, core
 from numpy.testing import assert_allclose
 
@@ -187,13 +188,7 @@ def test_several_outputs_are_solved_as_one_by_one(m, l, k, backend, threads):  #
 @pytest.mark.parametrize("solve", [core.solve_exact, core.solve_published])
 def test_the_number_of_threads_changes_nothing_but_rounding(solve, backend):
     Phi, T, Y = problem(700, 10, 3)
-    answers = []
-    for n_threads in (1, 2, 5):
-        grls.set_num_threads(n_threads)
-        try:
-            answers.append(solve(Phi, T, Y, GAMMA))
-        finally:
-            grls.set_num_threads(None)
+    answers = with_threads(lambda: solve(Phi, T, Y, GAMMA))
     for c, beta in answers[1:]:
         close(c, answers[0][0], 1e-11)
         close(beta, answers[0][1], 1e-11)
@@ -203,12 +198,10 @@ def test_the_number_of_threads_changes_nothing_but_rounding(solve, backend):
 @pytest.mark.parametrize(("m", "n_threads"), [(1500, 2), (3300, 5)])
 def test_a_large_problem_is_solved_as_well_as_a_small_one(m, n_threads, backend):
     Phi, T, Y = problem(m, 3, 3)
-    grls.set_num_threads(n_threads)
-    try:
-        c, beta = core.solve_exact(Phi, T, Y, GAMMA)
-        published_c, published_beta = core.solve_published(Phi, T, Y, GAMMA)
-    finally:
-        grls.set_num_threads(None)
+    solutions = with_threads(
+        lambda: (core.solve_exact(Phi, T, Y, GAMMA), core.solve_published(Phi, T, Y, GAMMA)), [n_threads]
+    )
+    (c, beta), (published_c, published_beta) = solutions[0]
     assert np.abs(Phi @ c + GAMMA * m * c + T @ beta - Y).max() < 1e-10
     assert np.abs(T.T @ c).max() < 1e-10 * np.abs(c).max()
     residual = Phi @ published_c + T @ published_beta + GAMMA * m * published_c - Y

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import osqp
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -37,6 +36,8 @@ def _solve(
     P: Any, q: FloatArray, A: Any, low: FloatArray, high: FloatArray, what: str, tol: float, max_iter: int
 ) -> Program:
     """Minimise ½xᵀPx + qᵀx over low ≤ Ax ≤ high."""
+    import osqp  # only where it is used: it is not light
+
     solver = osqp.OSQP()
     try:
         solver.setup(
