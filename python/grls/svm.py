@@ -326,16 +326,22 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         m = len(labels)
         largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
         whole = 8.0 * m**2 if is_function(training.kernel) or osqp else 0.0
-        pairs_at_once = min(get_num_threads(), 1 if len(np.unique(labels)) == 2 else m)
+        n_classes = len(np.unique(labels))
         if osqp:
             need = 16.0 * largest**2 * 3  # OSQP keeps the matrix sparse, with its indices, and its factor
             way_out = 'use solver="native"'
         elif self.solver == "ipm":
-            need = _core.interior_point_bytes(m=largest) * pairs_at_once
             way_out = 'use solver="native", which keeps no matrix'
         else:
-            need = min(float(self.cache_size) * 2**20, 4.0 * largest**2) * pairs_at_once
             way_out = "use a smaller cache_size"
+        if not osqp:
+            need = _core.svm_bytes(
+                largest_pair=largest,
+                n_pairs=n_classes * (n_classes - 1) // 2,
+                solver=self.solver,
+                cache_bytes=float(self.cache_size) * 2**20,
+                threads=get_num_threads(),
+            )
         _memory.require(whole + need, f"a support vector machine of {m} samples", way_out)
 
     def _start(

@@ -215,7 +215,9 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     T (M, l): the features at the centres.
     """
     M = centers.shape[0]
-    _memory.require(32.0 * M * M, f"the kernel matrix of {M} centres and its factor", "lower n_centers")
+    _memory.require(
+        _core.centres_bytes(M=M), f"the kernel matrix of {M} centres and its factor", "lower n_centers"
+    )
     tolerance = dependence_tolerance(M, T.dtype)
     T = np.asarray(T, dtype=np.float64)
     K = kernel.matrix(centers, centers)

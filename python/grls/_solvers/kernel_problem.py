@@ -116,7 +116,14 @@ class Problem:
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""
-        return (12.0 if leave_one_out else 4.0) * len(self.T) ** 2
+        m, n_features = self.T.shape
+        return _core.path_bytes(
+            m=m,
+            n_outputs=n_outputs,
+            n_shifts=n_shifts,
+            leave_one_out=leave_one_out,
+            n_features=n_features,
+        )
 
     def variance(
         self,

@@ -70,8 +70,8 @@ class RidgeProblem:
     def _direct_bytes(self, n_outputs: int) -> float:
         n, p = self.X.shape
         if self._by_samples:
-            return float(_core.solve_bytes(order=n + n_outputs, precision="mixed"))
-        return float(8.0 * n * p + _core.solve_bytes(order=p + n_outputs, precision="double"))
+            return _core.solve_bytes(order=n + n_outputs, precision="mixed")
+        return _core.ridge_columns_bytes(n=n, d=p, n_outputs=n_outputs)
 
     def solve(
         self, targets: FloatArray, regularization: float, solver: str, tol: float, max_iter: int
@@ -131,5 +131,6 @@ class RidgeProblem:
         """Return the memory that `path` takes."""
         n, p = self.X.shape
         if self._by_samples:
-            return float((12.0 if leave_one_out else 4.0) * n * n)
-        return float(16.0 * n * p + 8.0 * p * p + 8.0 * (n_outputs + 1.0) * n_shifts * n)
+            problem = self._as_kernel_problem()
+            return problem.path_bytes(n_outputs, n_shifts, leave_one_out=leave_one_out)
+        return _core.ridge_path_bytes(n=n, d=p, n_outputs=n_outputs, n_shifts=n_shifts)
