@@ -26,4 +26,10 @@ void require(bool ok, const Parts&... parts) {
   throw InvalidArgument(message.str());
 }
 
+// Throws InvalidArgument unless there can be so many of something.
+template <class Integer>
+void require_count(Integer count, const char* of) {
+  require(count >= 0, "the number of ", of, " must not be negative, got ", count);
+}
+
 }  // namespace grls

@@ -40,6 +40,11 @@ Precision precision_of(const std::string& name) {
   return found->second;
 }
 
+Criterion criterion_of(const std::string& name) {
+  require(name == "reml" || name == "loo", "a gradient is that of 'reml' or 'loo', got '", name, "'");
+  return name == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out;
+}
+
 std::string name_of(Precision precision) {
   for (const auto& [name, value] : kPrecisions)
     if (value == precision) return name;
@@ -147,16 +152,12 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
                            const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
                            double shift, const std::string& criterion, const IndexList& groups,
                            double tolerance, int threads) {
-  require(criterion == "reml" || criterion == "loo", "a gradient is that of 'reml' or 'loo', got '",
-          criterion, "'");
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
   argument.problem.shift = shift;
   Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return criterion_gradient(
-        context, argument.problem,
-        criterion == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out, groups);
+    return criterion_gradient(context, argument.problem, criterion_of(criterion), groups);
   }();
   GradientResult out;
   out.value = gradient.value;
@@ -258,12 +259,16 @@ void register_least_squares(py::module_& m) {
         py::arg("feature_variance") = std::numeric_limits<double>::infinity(), py::arg("threads") = 0);
   m.def(
       "solve_bytes",
-      [](Index order, const std::string& precision) {
-        const double single = BlockTriangle<float>::bytes(order), twice = BlockTriangle<double>::bytes(order);
-        const Precision kind = precision_of(precision);
-        return kind == Precision::float32 ? single : kind == Precision::float64 ? twice : single + twice;
-      },
+      [](Index order, const std::string& precision) { return solve_bytes(order, precision_of(precision)); },
       py::kw_only(), py::arg("order"), py::arg("precision"));
+  m.def("path_bytes", &path_bytes, py::kw_only(), py::arg("m"), py::arg("n_outputs"), py::arg("n_shifts"),
+        py::arg("leave_one_out"), py::arg("n_features") = 0);
+  m.def(
+      "gradient_bytes",
+      [](Index samples, const std::string& criterion, Index n_columns) {
+        return gradient_bytes(samples, criterion_of(criterion), n_columns);
+      },
+      py::kw_only(), py::arg("m"), py::arg("criterion"), py::arg("n_columns"));
   m.def(
       "null_space",
       [](const Matrix<double>& T, double tolerance) {

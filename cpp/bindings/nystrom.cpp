@@ -127,6 +127,7 @@ void register_nystrom(py::module_& m) {
   m.def("row_sums", &sums_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
         py::arg("centres"), py::arg("E"), py::arg("L"), py::arg("T"), py::arg("Y"), py::arg("weights"),
         py::arg("precision"), py::arg("threads") = 0);
+  m.def("centres_bytes", &centres_bytes, py::kw_only(), py::arg("M"));
   m.def("whitened_rows", &whitened_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
         py::arg("centres"), py::arg("E"), py::arg("L"), py::arg("threads") = 0);
   m.def("pivoted_llt", &pivoted, py::kw_only(), py::arg("matrix"), py::arg("tolerance"),

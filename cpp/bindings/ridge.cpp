@@ -85,6 +85,10 @@ void register_ridge(py::module_& m) {
       },
       py::kw_only(), py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
       py::arg("shift"), py::arg("tolerance"), py::arg("max_iterations"), py::arg("threads") = 0);
+  m.def("ridge_columns_bytes", &ridge_columns_bytes, py::kw_only(), py::arg("n"), py::arg("d"),
+        py::arg("n_outputs"));
+  m.def("ridge_path_bytes", &ridge_path_bytes, py::kw_only(), py::arg("n"), py::arg("d"),
+        py::arg("n_outputs"), py::arg("n_shifts"));
   m.def(
       "ridge_path",
       [](const py::object& rows, const Matrix<double>& T, const Matrix<double>& Y, const Weights& weights,

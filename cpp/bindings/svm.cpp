@@ -15,6 +15,12 @@ namespace {
 const std::map<std::string, SvmSolver> kSolvers = {
     {"auto", SvmSolver::automatic}, {"native", SvmSolver::native}, {"ipm", SvmSolver::interior_point}};
 
+SvmSolver solver_of(const std::string& name) {
+  const auto found = kSolvers.find(name);
+  require(found != kSolvers.end(), "solver must be 'auto', 'native' or 'ipm', got '", name, "'");
+  return found->second;
+}
+
 struct SvmResult {
   Reals<2> c, beta;
   Reals<1> objective, relative_gap, infeasibility;
@@ -51,15 +57,13 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
               Index max_iterations, double cache_bytes, const std::optional<Matrix<double>>& start,
               int threads) {
   const GramArgument gram(formula, data);
-  const auto found = kSolvers.find(solver);
-  require(found != kSolvers.end(), "solver must be 'auto', 'native' or 'ipm', got '", solver, "'");
   SvmProblem problem{gram.source(), T, labels};
   problem.n_classes = n_classes;
   problem.C = C;
   problem.weights = weights;
   problem.feature_variance = feature_variance;
   problem.dependence = dependence;
-  problem.solver = found->second;
+  problem.solver = solver_of(solver);
   problem.tolerance = tolerance;
   problem.max_iterations = max_iterations;
   problem.cache_bytes = cache_bytes;
@@ -90,7 +94,13 @@ void register_svm(py::module_& m) {
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),
         py::arg("max_iterations"), py::arg("cache_bytes"), py::arg("start") = py::none(),
         py::arg("threads") = 0);
-  m.def("interior_point_bytes", &interior_point_bytes, py::kw_only(), py::arg("m"));
+  m.def(
+      "svm_bytes",
+      [](Index largest_pair, Index n_pairs, const std::string& solver, double cache_bytes, int threads) {
+        return svm_bytes(largest_pair, n_pairs, solver_of(solver), cache_bytes, threads);
+      },
+      py::kw_only(), py::arg("largest_pair"), py::arg("n_pairs"), py::arg("solver"), py::arg("cache_bytes"),
+      py::arg("threads") = 0);
 }
 
 }  // namespace grls::bindings

@@ -482,4 +482,13 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
   return out;
 }
 
+double gradient_bytes(Index m, Criterion criterion, Index n_columns) {
+  require_count(m, "samples");
+  require_count(n_columns, "columns");
+  const auto rows = static_cast<double>(m);
+  const double half = BlockTriangle<double>::bytes(m), whole = 8 * rows * rows;
+  return half + (criterion == Criterion::leave_one_out ? std::max(half, whole) : half) +
+         32 * rows * static_cast<double>(n_columns);
+}
+
 }  // namespace grls

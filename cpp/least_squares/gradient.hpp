@@ -27,8 +27,12 @@ struct Gradient {
   std::vector<std::vector<double>> widths, periods;
 };
 
-// groups: those whose widths and periods are wanted. Memory: 8 m² bytes, 12 m² for leave one out.
+// groups: those whose widths and periods are wanted.
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
                             const IndexList& groups);
+
+// Its memory: the matrix and its inverse, for leave one out the matrix in full; and the columns of the
+// groups.
+double gradient_bytes(Index m, Criterion criterion, Index n_columns);
 
 }  // namespace grls

@@ -262,4 +262,10 @@ Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, c
   return to_dense(A, n);
 }
 
+double solve_bytes(Index order, Precision precision) {
+  const double single = BlockTriangle<float>::bytes(order), twice = BlockTriangle<double>::bytes(order);
+  if (precision == Precision::float32) return single;
+  return precision == Precision::float64 ? twice : single + twice;
+}
+
 }  // namespace grls

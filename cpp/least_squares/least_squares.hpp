@@ -62,6 +62,9 @@ struct Solution {
 
 Solution solve(const Context& context, const Problem& problem);
 
+// The memory of a factorisation of that order: samples and right-hand sides.
+double solve_bytes(Index order, Precision precision);
+
 // The stages before the factorisation.
 template <class S>
 struct Assembled {

@@ -298,6 +298,7 @@ Path regularization_path(const Context& context, const Problem& problem, const V
   std::vector<Matrix<double>> Z(static_cast<std::size_t>(g));
   for (Index p = 0; p < g; ++p) {
     const auto at = static_cast<std::size_t>(p);
+    if (!leave_one_out) factors.clear();
     factors.emplace_back(B, path.shifts[p]);
     const BandFactor& factor = factors.back();
     if (!factor.definite) continue;
@@ -412,6 +413,29 @@ Path ridge_path(const Context& context, const RidgeProblem& problem, const Vecto
     path.quadratic.row(p) = s * path.squared_norm.row(p) + V[at].colwise().squaredNorm();
   }
   return path;
+}
+
+double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features) {
+  require_count(m, "samples");
+  require_count(n_outputs, "outputs");
+  require_count(n_shifts, "shifts");
+  require_count(n_features, "features");
+  const auto rows = static_cast<double>(m),
+             columns = static_cast<double>(n_outputs) + static_cast<double>(n_features);
+  const double matrix = BlockTriangle<double>::bytes(m);
+  if (!leave_one_out) return matrix;
+  return matrix + 8 * rows * rows + 8 * rows * static_cast<double>(n_shifts) * (2 * kBlock + 1 + 3 * columns);
+}
+
+double ridge_path_bytes(Index n, Index d, Index n_outputs, Index n_shifts) {
+  require_count(n, "samples");
+  require_count(d, "columns");
+  require_count(n_outputs, "outputs");
+  require_count(n_shifts, "shifts");
+  const auto rows = static_cast<double>(n), columns = static_cast<double>(d),
+             outputs = static_cast<double>(n_outputs);
+  return BlockTriangle<double>::bytes(d) + 8 * columns * columns + 16 * rows * columns +
+         8 * static_cast<double>(n_shifts) * ((outputs + 1) * rows + (2 * kBlock + outputs) * columns);
 }
 
 }  // namespace grls

@@ -42,14 +42,22 @@ struct Path {
 };
 
 // relative: the shifts are multiples of the scale's unit. Where H + sI is not positive
-// definite everything about that shift is NaN. Memory: 12 m² bytes with leave_one_out, 4 m² without.
+// definite everything about that shift is NaN.
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out);
 
+// Its memory: half a matrix of order m and k; with leave_one_out also the samples in the basis of the
+// reduction, and for each shift a factor and what it gives of every sample.
+double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features);
+
 // The same for ridge regression on the columns of the data (ridge/ridge.hpp), from BᵀB (d, d) instead of the
 // kernel matrix BBᵀ: for data with fewer columns than rows. Everything is that of the kernel matrix, but
-// schur, r and D stay empty. Memory: 16nd + 8d² bytes, and 8k for each sample and shift.
+// schur, r and D stay empty.
 Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
                 bool relative);
+
+// Its memory: the columns and the samples in the basis of the reduction, the matrix and the reflectors as a
+// matrix, and for each shift a factor and what it gives of every sample.
+double ridge_path_bytes(Index n, Index d, Index n_outputs, Index n_shifts);
 
 }  // namespace grls

@@ -77,6 +77,12 @@ BlockTriangle<S>::BlockTriangle(Index order, Index pivots)
 
 template <class S>
 double BlockTriangle<S>::bytes(Index order) {
+  require_count(order, "rows");
+  constexpr Index kBeyondMemory = Index(1) << 24;
+  if (order > kBeyondMemory) {
+    const auto rows = static_cast<double>(order);
+    return 0.5 * sizeof(S) * rows * (rows + static_cast<double>(choose_block_width(order)));
+  }
   return static_cast<double>(total_bytes(layout(order, order, choose_block_width(order))));
 }
 

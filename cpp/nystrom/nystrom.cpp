@@ -426,4 +426,9 @@ GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE
 
+double centres_bytes(Index M) {
+  require_count(M, "centres");
+  return 32 * static_cast<double>(M) * static_cast<double>(M);
+}
+
 }  // namespace grls

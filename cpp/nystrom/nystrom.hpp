@@ -26,6 +26,10 @@ struct Whitening {
   Index centres() const { return L.rows() + E.cols(); }
 };
 
+// The memory of finding it for M centres: their kernel matrix, what the features leave of it, and the factor,
+// which is rearranged once.
+double centres_bytes(Index M);
+
 struct KernelAtCentres {  // evaluated here
   const Formula& formula;
   const Rows& rows;     // (n, d)

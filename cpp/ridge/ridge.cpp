@@ -1,6 +1,7 @@
 #include "ridge/ridge.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/errors.hpp"
 #include "least_squares/least_squares.hpp"
@@ -96,6 +97,15 @@ RidgeSolution solve_ridge_columns(const Context& context, const RidgeProblem& pr
   // C beta = Qᵀ S (Y - A V)
   out.beta = span.basis.feature_coefficients(span.Q.transpose() * span.Y - projected.inside * out.V);
   return out;
+}
+
+double ridge_columns_bytes(Index n, Index d, Index n_outputs) {
+  require_count(n, "samples");
+  require_count(d, "columns");
+  require_count(n_outputs, "outputs");
+  constexpr Index kMost = std::numeric_limits<Index>::max() / 2;
+  return 8 * static_cast<double>(n) * static_cast<double>(d) +
+         solve_bytes(std::min(d, kMost) + std::min(n_outputs, kMost), Precision::float64);
 }
 
 }  // namespace grls

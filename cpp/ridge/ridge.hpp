@@ -61,8 +61,11 @@ struct ProjectedColumns {
   Matrix<double> transposed_times(const Matrix<double>& Y) const;                   // BᵀY
 };
 
-// One Cholesky factorisation of order d. Memory: 8nd + 4d² bytes.
+// One Cholesky factorisation of order d.
 RidgeSolution solve_ridge_columns(const Context& context, const RidgeProblem& problem, double shift);
+
+// Its memory: the columns, and the matrix with its right-hand sides.
+double ridge_columns_bytes(Index n, Index d, Index n_outputs);
 
 // Conjugate gradients, preconditioned by the diagonal, for all k right-hand sides together, so that every
 // step reads A once for all of them. Each stops at its residual relative to its right-hand side. A must not

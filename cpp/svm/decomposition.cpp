@@ -323,4 +323,9 @@ template NativeSolution decompose<double>(const Context&, const SvmQp&, bool, co
 template NativeSolution decompose<float>(const Context&, const SvmQp&, bool, const GramSource&,
                                          const IndexList&, const NativeOptions&, const Vector<double>&);
 
+double decomposition_bytes(Index m, double cache_bytes) {
+  const double members = static_cast<double>(std::min(kWorkingSet, m));
+  return KernelRows<double>::bytes(m, cache_bytes, std::min(kWorkingSet, m)) + 2 * 8 * members * members;
+}
+
 }  // namespace grls

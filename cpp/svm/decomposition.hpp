@@ -37,4 +37,7 @@ template <class S>
 NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
                          const IndexList& order, const NativeOptions& options, const Vector<double>& start);
 
+// Its memory for m samples, in double precision: kernel rows, and the matrices of two working sets.
+double decomposition_bytes(Index m, double cache_bytes);
+
 }  // namespace grls

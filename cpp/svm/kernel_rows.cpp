@@ -29,6 +29,12 @@ KernelRows<S>::KernelRows(const Context& context, const GramSource& source, cons
 }
 
 template <class S>
+double KernelRows<S>::bytes(Index m, double cache_bytes, Index least) {
+  const double row = sizeof(S) * (static_cast<double>(m) + 15);
+  return std::min(std::max(cache_bytes, row * static_cast<double>(least)), row * static_cast<double>(m));
+}
+
+template <class S>
 S* KernelRows<S>::row(Index slot) {
   return static_cast<S*>(chunks_[static_cast<std::size_t>(slot / kChunk)]->data()) + slot % kChunk * stride_;
 }

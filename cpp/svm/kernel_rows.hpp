@@ -22,6 +22,9 @@ class KernelRows {
   // The rows of these places, at most capacity() different ones; valid until the next call.
   std::vector<const S*> fetch(const Context& context, const IndexList& places);
 
+  // The bytes of memory that the rows of m samples take at most.
+  static double bytes(Index m, double cache_bytes, Index least);
+
   // k(x_i, x_i)
   double diagonal(Index place) const;
 

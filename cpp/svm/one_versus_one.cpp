@@ -214,6 +214,9 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   return better;
 }
 
+// Fewer pairs than threads: one after the other, each by all threads.
+Index pairs_at_once(Index n_pairs, int threads) { return n_pairs < threads ? 1 : threads; }
+
 }  // namespace
 
 SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
@@ -250,7 +253,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
           outcome.iterations >= problem.max_iterations ? Status::iteration_limit : Status::stagnated;
   };
 
-  if (n < context.threads() || context.threads() == 1) {
+  if (pairs_at_once(n, context.threads()) == 1) {
     for (Index p = 0; p < n; ++p) solve_one(context, p);
   } else {
     // A thread a pair. Whoever is stopped elsewhere stops here too, and Ctrl-C reaches the calling thread.
@@ -265,6 +268,19 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   return out;
 }
 
-double interior_point_bytes(Index m) { return DenseHessian::bytes(m); }
+double svm_bytes(Index largest_pair, Index n_pairs, SvmSolver solver, double cache_bytes, int threads) {
+  require_count(largest_pair, "samples");
+  require_count(n_pairs, "pairs");
+  require_count(threads, "threads");
+  require(cache_bytes >= 0, "the bytes of a cache must not be negative, got ", cache_bytes);
+  const double matrix = DenseHessian::bytes(largest_pair);
+  double one = matrix;
+  if (solver != SvmSolver::interior_point) {
+    one = decomposition_bytes(largest_pair, cache_bytes);
+    if (largest_pair <= kInteriorPointSamples) one = std::max(one, matrix);
+  }
+  const Index workers = pairs_at_once(n_pairs, threads > 0 ? threads : blas::threads());
+  return one * static_cast<double>(workers);
+}
 
 }  // namespace grls

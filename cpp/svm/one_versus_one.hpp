@@ -25,7 +25,7 @@ struct SvmProblem {
   SvmSolver solver = SvmSolver::automatic;
   double tolerance = 1e-4;
   Index max_iterations = 10000;
-  double cache_bytes = 1e9;   // of each of the problems that are solved at the same time
+  double cache_bytes = 1e9;   // of kernel rows, of each of the pairs that are solved at the same time
   Matrix<double> start = {};  // (m, pairs) coefficients to begin with, or empty
 };
 
@@ -42,7 +42,8 @@ struct SvmSolution {
 
 SvmSolution svm_fit(const Context& context, const SvmProblem& problem);
 
-// The memory that the interior point method takes for m samples.
-double interior_point_bytes(Index m);
+// The most memory that the pairs solved at the same time may take, none larger than `largest_pair` samples:
+// kernel rows, or a matrix and its factor where the interior point method may be called upon.
+double svm_bytes(Index largest_pair, Index n_pairs, SvmSolver solver, double cache_bytes, int threads);
 
 }  // namespace grls

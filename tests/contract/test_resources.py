@@ -248,3 +248,94 @@ def test_a_child_process_fits_after_its_parent_has_fitted(method):
     for predictions, labels in results:
         assert_allclose(predictions, expected, rtol=0, atol=1e-9)
         assert np.mean(labels == (Y > 0)) > 0.9
+
+
+# Memory estimates.
+
+ESTIMATES = {
+    "solve_bytes": {"order": 500, "precision": "double"},
+    "path_bytes": {"m": 500, "n_outputs": 1, "n_shifts": 50, "leave_one_out": True, "n_features": 1},
+    "gradient_bytes": {"m": 500, "criterion": "loo", "n_columns": 3},
+    "ridge_columns_bytes": {"n": 500, "d": 30, "n_outputs": 2},
+    "ridge_path_bytes": {"n": 500, "d": 30, "n_outputs": 2, "n_shifts": 50},
+    "svm_bytes": {"largest_pair": 500, "n_pairs": 3, "solver": "native", "cache_bytes": 1e6, "threads": 2},
+    "centres_bytes": {"M": 500},
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_an_estimate_takes_any_size_and_refuses_what_is_none(name):
+    estimate, good = getattr(_core, name), ESTIMATES[name]
+    sizes = [key for key, value in good.items() if isinstance(value, int) and not isinstance(value, bool)]
+    assert 0 < estimate(**good) < 1e8
+    for key in sizes:
+        assert estimate(**{**good, key: 0}) >= 0
+        with pytest.raises(ValueError, match="must not be negative"):
+            estimate(**{**good, key: -1})
+        with pytest.raises(TypeError):
+            estimate(**{**good, key: 2.5})
+        with pytest.raises(TypeError):
+            estimate(**{**good, key: 2**80})
+        if key != "threads":
+            assert np.isfinite(estimate(**{**good, key: 2**62}))
+    squared = sizes[0]
+    assert estimate(**{**good, squared: 2**62}) > 2.0**62
+
+
+def test_pairs_are_counted_as_they_are_solved():
+    def size(n_pairs, threads, **changes):
+        arguments = {"largest_pair": 9000, "solver": "native", "cache_bytes": 1e8, **changes}
+        return _core.svm_bytes(n_pairs=n_pairs, threads=threads, **arguments)
+
+    alone = size(1, 1)
+    assert alone >= 1e8
+    assert size(1, 4) == size(3, 4) == size(10, 1) == alone  # one after the other
+    assert size(4, 4) == size(45, 4) == 4 * alone  # a thread a pair
+    assert size(1, 1, solver="ipm") == pytest.approx(8 * 9000**2, rel=0.1)
+    # Up to 6000 samples the interior point method may finish what decomposition leaves.
+    assert size(1, 1, largest_pair=6000, cache_bytes=0.0) == size(1, 1, largest_pair=6000, solver="ipm")
+    assert size(1, 1, largest_pair=6001, cache_bytes=0.0) < 0.2 * 8 * 6001**2
+    for wrong in ({"solver": "osqp"}, {"cache_bytes": -1.0}, {"cache_bytes": np.nan}):
+        with pytest.raises(ValueError, match=r"solver|cache"):
+            size(1, 1, **wrong)
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from grls import _core
+
+rng = np.random.default_rng(0)
+m, d, case = 1800, 300, sys.argv[1]
+formula = _core.Formula([([], [1.0] * 4, [])], [("gaussian", 0, 3.0, 0.0, 0)])
+X, y, T = rng.normal(size=(m, 4)), rng.normal(size=(m, 1)), np.ones((m, 1))
+A, shifts = rng.normal(size=(20 * m, d)), np.geomspace(1e-3, 1e3, 20)
+common = {"formula": formula, "Y": y, "T": T, "weights": None, "tolerance": 1e-12, "threads": 1}
+sizes = {"n_outputs": 1, "n_shifts": 20}
+path = {"shifts": shifts, "relative": True}
+calls = {
+    "loo": (lambda: _core.path(data=X, leave_one_out=True, **path, **common),
+            _core.path_bytes(m=m, leave_one_out=True, n_features=1, **sizes)),
+    "gcv": (lambda: _core.path(data=X, leave_one_out=False, **path, **common),
+            _core.path_bytes(m=m, leave_one_out=False, n_features=1, **sizes)),
+    "gradient": (lambda: _core.gradient(data=X, shift=1.0, criterion="loo", groups=[], **common),
+                 _core.gradient_bytes(m=m, criterion="loo", n_columns=0)),
+    "columns": (lambda: _core.ridge_path(rows=A, T=np.ones((20 * m, 1)), Y=A[:, :1].copy(), weights=None,
+                                         dependence=1e-12, shifts=shifts, relative=True, threads=1),
+                _core.ridge_path_bytes(n=20 * m, d=d, **sizes)),
+}
+call, estimate = calls[case]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+result = call()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / estimate)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
+@pytest.mark.parametrize("case", ["loo", "gcv", "gradient", "columns"])
+def test_the_estimate_is_near_the_peak(case):
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK, case], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert run.returncode == 0, run.stderr
+    assert 0.6 < float(run.stdout) < 1.25

@@ -132,14 +132,14 @@ class Parameters:
             setattr(link.owner, link.parameter, float(part[0]) if shape == () else part.reshape(shape))
             at += size
 
-    def bytes(self, n_samples: int) -> float:
-        """Return what the derivatives by widths and periods take of memory: the columns as dense matrices."""
-        columns = sum(
+    @property
+    def n_width_columns(self) -> int:
+        """Columns whose widths or periods are tuned: the core makes dense matrices of them."""
+        return sum(
             self._n_columns if link.columns is None else len(link.columns)
             for link in self._links
             if link.slot in ("widths", "periods")
         )
-        return 32.0 * n_samples * columns
 
     def bounds(self, X: Any) -> FloatArray:
         """Return the smallest and the largest value of each, from the data; (p, 2)."""
@@ -276,7 +276,7 @@ def _by_gradient(
     objective = _Objective(parameters, problem, choose.targets, choose.criterion)
     m = len(objective.targets)
     _memory.require(
-        (12.0 if choose.criterion == "loo" else 8.0) * m * m + parameters.bytes(m),
+        _memory.gradient_bytes(m, choose.criterion, parameters.n_width_columns),
         f"the gradient of {choose.criterion!r} for {m} samples",
         "tune on fewer samples" + (', or by "reml", which takes two thirds' * (choose.criterion == "loo")),
     )

@@ -95,7 +95,9 @@ class KernelProblem:
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""
-        return memory.path_bytes(len(self.T), leave_one_out=leave_one_out)
+        return memory.path_bytes(
+            len(self.T), n_outputs, n_shifts, leave_one_out=leave_one_out, n_free=self.T.shape[1]
+        )
 
     def gradient(
         self, formula: Formula, targets: FloatArray, regularization: float, criterion: str, groups: list[int]

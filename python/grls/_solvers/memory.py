@@ -72,37 +72,52 @@ def solve_bytes(order: int, precision: str) -> float:
     return float(_core.solve_bytes(order=order, precision=precision))
 
 
-def path_bytes(n_samples: int, *, leave_one_out: bool) -> float:
+def path_bytes(
+    n_samples: int, n_outputs: int, n_shifts: int, *, leave_one_out: bool, n_free: int = 0
+) -> float:
     """Return what a path takes."""
-    return (12.0 if leave_one_out else 4.0) * n_samples**2
+    return float(
+        _core.path_bytes(
+            m=n_samples,
+            n_outputs=n_outputs,
+            n_shifts=n_shifts,
+            leave_one_out=leave_one_out,
+            n_features=n_free,
+        )
+    )
 
 
 def gradient_bytes(n_samples: int, criterion: str, n_columns: int) -> float:
     """Return what a gradient takes, by widths of so many columns too."""
-    return (12.0 if criterion == "loo" else 8.0) * n_samples**2 + 32.0 * n_samples * n_columns
+    return float(_core.gradient_bytes(m=n_samples, criterion=criterion, n_columns=n_columns))
 
 
 def ridge_columns_bytes(n_samples: int, n_columns: int, n_outputs: int) -> float:
     """Return what a factorisation of the order of the columns takes."""
-    return 8.0 * n_samples * n_columns + solve_bytes(n_columns + n_outputs, "double")
+    return float(_core.ridge_columns_bytes(n=n_samples, d=n_columns, n_outputs=n_outputs))
 
 
 def ridge_path_bytes(n_samples: int, n_columns: int, n_outputs: int, n_shifts: int) -> float:
     """Return what a path of the order of the columns takes."""
-    return 16.0 * n_samples * n_columns + 8.0 * n_columns**2 + 8.0 * (n_outputs + 1.0) * n_shifts * n_samples
+    return float(_core.ridge_path_bytes(n=n_samples, d=n_columns, n_outputs=n_outputs, n_shifts=n_shifts))
 
 
 def centres_bytes(n_centers: int) -> float:
     """Return what the kernel matrix of centres and its factors take."""
-    return 32.0 * n_centers**2
+    return float(_core.centres_bytes(M=n_centers))
 
 
 def svm_bytes(largest_pair: int, n_pairs: int, solver: str, cache_bytes: float) -> float:
     """Return what the pairs of classes that are solved at the same time take."""
-    at_once = min(get_num_threads(), n_pairs)
-    if solver == "ipm":
-        return float(_core.interior_point_bytes(m=largest_pair)) * at_once
-    return min(cache_bytes, 4.0 * largest_pair**2) * at_once
+    return float(
+        _core.svm_bytes(
+            largest_pair=largest_pair,
+            n_pairs=n_pairs,
+            solver=solver,
+            cache_bytes=cache_bytes,
+            threads=get_num_threads(),
+        )
+    )
 
 
 def osqp_bytes(n_samples: int) -> float:

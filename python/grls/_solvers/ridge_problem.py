@@ -122,5 +122,7 @@ class RidgeProblem:
         """Return the memory that `path` takes."""
         n, p = self.X.shape
         if self._by_samples:
-            return memory.path_bytes(n, leave_one_out=leave_one_out)
+            return memory.path_bytes(
+                n, n_outputs, n_shifts, leave_one_out=leave_one_out, n_free=self.T.shape[1]
+            )
         return memory.ridge_path_bytes(n, p, n_outputs, n_shifts)
