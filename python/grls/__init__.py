@@ -35,7 +35,9 @@ from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads
 from .decomposition import KernelPCA
 from .exceptions import (
+    ConfoundedFeaturesWarning,
     DependentFeaturesWarning,
+    ExtrapolationWarning,
     IndefiniteKernelWarning,
     NotPositiveDefiniteError,
     SolverError,
@@ -50,7 +52,9 @@ from .transfer import TransferPrior
 _blas.bind()
 
 __all__ = [
+    "ConfoundedFeaturesWarning",
     "DependentFeaturesWarning",
+    "ExtrapolationWarning",
     "GRLSClassifier",
     "GRLSRegressor",
     "GRLogisticClassifier",

@@ -277,8 +277,8 @@ class _OnDask:
         """Return the shape of the values of one row."""
         if not hasattr(self, "classes_"):
             return tuple(self._y_shape)
-        n_outputs = self.dual_coef_.shape[1]
-        return () if method == "predict" or n_outputs == 1 else (n_outputs,)
+        n_classes = len(self.classes_)
+        return () if method == "predict" or n_classes == 2 else (n_classes,)
 
     def _lazily(self: Any, X: Any, method: str) -> Any:
         if not _is_dask(X):

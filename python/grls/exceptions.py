@@ -3,11 +3,21 @@
 from ._solvers.results import NotPositiveDefiniteError
 
 __all__ = [
+    "ConfoundedFeaturesWarning",
     "DependentFeaturesWarning",
+    "ExtrapolationWarning",
     "IndefiniteKernelWarning",
     "NotPositiveDefiniteError",
     "SolverError",
 ]
+
+
+class ConfoundedFeaturesWarning(UserWarning):
+    """The kernel can express what a feature says, so that the feature's coefficient is hardly determined."""
+
+
+class ExtrapolationWarning(UserWarning):
+    """The features are far outside what the training rows determine them on."""
 
 
 class DependentFeaturesWarning(UserWarning):

@@ -12,7 +12,7 @@ from ._models.base import KernelMachine
 from ._models.classification import Classification, winner
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._models.samples import Samples, Training
+from ._models.samples import FreeFeatures, Samples, Training
 from ._selection import kernel_parameters, regularization
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
@@ -25,7 +25,9 @@ from ._validation import (
     real,
     require_number_for_gradients,
 )
-from .exceptions import NotPositiveDefiniteError
+from ._warnings import warn
+from .exceptions import ConfoundedFeaturesWarning, NotPositiveDefiniteError
+from .kernels.polynomials import polynomial_columns
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
 
@@ -152,8 +154,9 @@ class _GRLS(KernelMachine):
         self._store_features(training.features, solution.kept)
         self._store_kernel(training)
         self._T_fit, self._weights_fit = chosen.problem.T, training.samples.weights
-        self.dual_coef_ = np.ascontiguousarray(solution.c)
-        self.feature_coef_ = np.ascontiguousarray(solution.beta)
+        self._store_coefficients(training.features, solution.beta)
+        self._store_leverage(training.T, training.samples.weights)
+        self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
         self.feature_variance_ = chosen.feature_variance
         self.regularization_ = np.asarray(chosen.regularization, dtype=np.float64)[()]
         self.precision_ = solution.precision
@@ -271,6 +274,12 @@ def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **o
         mine = np.flatnonzero(each == gamma)
         parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
     return Outputs.join(parts, n_outputs)
+
+
+def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted standard deviation of each column."""
+    mean = np.average(values, axis=0, weights=weights)
+    return np.asarray(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)))
 
 
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int) -> str:
@@ -459,12 +468,51 @@ class GRLSRegressor(Regression, _GRLS):
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
         n_free = len(targets) - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
         variance = np.maximum(solution.quadratic, 0) / n_free
-        diagonal = np.diagonal(solution.feature_covariance, axis1=1, axis2=2).T
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
-        self.feature_coef_std_ = np.sqrt(np.maximum(diagonal, 0) * variance)
-        if problem.kernel.order:  # known up to polynomials only, and so is the share of these in the model
-            self.feature_coef_std_ = np.full_like(self.feature_coef_std_, np.nan)
+        computed = solution.feature_covariance * variance[:, None, None]
+        self._set_coefficient_errors(problem, computed)
+        self._set_inflation(problem, computed, targets)
+
+    def _set_coefficient_errors(self, problem: KernelProblem, computed: FloatArray) -> None:
+        """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
+        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+        covariance = computed if R is None else R @ computed @ R.T
+        # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
+        undefined = polynomial_columns(problem.kernel, problem.X, problem.T)
+        covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
+        self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
+        diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
+        std = np.sqrt(np.where(np.isnan(diagonal), np.nan, np.maximum(diagonal, 0)))
+        self.feature_coef_std_ = np.ascontiguousarray(self._per_output(std))
+
+    def _set_inflation(self, problem: KernelProblem, computed: FloatArray, targets: FloatArray) -> None:
+        """Store what the kernel part adds to the coefficients' variances; warn where it takes them over."""
+        weights = problem.weights_or_ones
+        n_free, n_outputs = problem.T.shape[1], targets.shape[1]
+        inflation = np.full((n_free, n_outputs), np.nan)
+        kept = np.flatnonzero(self.feature_support_)
+        spread = _spread(problem.T, weights)
+        if len(kept) and self._leverage is not None:
+            # With the kernel part known the noise is all there is.
+            alone = np.outer(np.sum(self._leverage.root[kept] ** 2, axis=1), self.noise_variance_)
+            own = np.diagonal(computed, axis1=1, axis2=2).T[kept]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                inflation[kept] = own / alone
+        self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
+        undefined = polynomial_columns(problem.kernel, problem.X, problem.T)
+        std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
+        confounded = np.any(std * spread[:, None] > _spread(targets, weights), axis=1)
+        confounded[undefined] = False
+        if confounded.any():
+            named = ", ".join(np.array(self.feature_names_free_)[confounded])
+            warn(
+                f"the kernel {self.kernel_!r} can express what these features say, so that their "
+                f"coefficients are hardly determined: {named} (feature_coef_std_ is larger than the targets' "
+                "spread allows; predictions are not concerned). To read the coefficients let the data choose "
+                'the kernel\'s width (regularization="reml", optimize=True), or give it a smaller one',
+                ConfoundedFeaturesWarning,
+            )
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False
@@ -531,7 +579,7 @@ class GRLSRegressor(Regression, _GRLS):
                 )
             return prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0])
 
-        gammas = np.broadcast_to(self.regularization_, self.dual_coef_.shape[1])
+        gammas = np.broadcast_to(self.regularization_, len(self.kernel_variance_))
         by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
         scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
         return np.stack(scaled, axis=-1)

@@ -232,7 +232,8 @@ class GRLogisticClassifier(Classification, KernelMachine):
         c = np.stack([fit.point.c for fit in fits], axis=1)
         beta = np.stack([fit.point.beta for fit in fits], axis=1)
         self.dual_coef_ = np.ascontiguousarray(c)
-        self.feature_coef_ = np.ascontiguousarray(beta if features.back is None else features.back @ c)
+        self._store_coefficients(training.features, beta if features.back is None else features.back @ c)
+        self._store_leverage(training.T, training.samples.weights)
         self.objective_ = np.array([fit.objective for fit in fits])
         self.n_iter_ = np.array([fit.iterations for fit in fits])
 

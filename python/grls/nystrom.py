@@ -294,8 +294,9 @@ class _Nystrom(KernelMachine):
         self.kernel_ = solution.kernel
         self.X_fit_ = solution.centers
         self._gram_columns = None
-        self.dual_coef_ = solution.c
-        self.feature_coef_ = solution.beta
+        self._store_coefficients(solution.features, solution.beta)
+        self._leverage = solution.leverage
+        self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
         self.regularization_ = solution.regularization
         self.n_samples_seen_ = solution.n_rows
         self.n_iter_ = solution.n_iter

@@ -85,7 +85,8 @@ class _PriorRLS(FeatureMachine):
         self._store_features(training.features, solution.kept)
         w = covariance.root_times(np.asarray(solution.V))
         self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
-        self.feature_coef_ = np.ascontiguousarray(solution.beta)
+        self._store_coefficients(training.features, solution.beta)
+        self._store_leverage(training.T, samples.weights)
         self.regularization_ = chosen
         self.solver_ = solver
         self.n_iter_ = max(int(solution.iterations), 1)

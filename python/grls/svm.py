@@ -333,7 +333,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self._gram_support = support
         self.support_ = support if rows is None else rows[support]
         self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
-        self.feature_coef_ = np.ascontiguousarray(beta)
+        self._store_coefficients(training.features, beta)
+        self._store_leverage(training.T, training.samples.weights)
         self.n_support_ = np.bincount(labels[support], minlength=len(classes))
         self.classes_ = classes
         self.pairs_ = pairs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels
 from .._validation import FloatArray, all_or_nothing
-from ..exceptions import DependentFeaturesWarning
+from .._warnings import warn
+from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.polynomials import require_polynomials
+from .leverage import Leverage
 from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of
 
 _FLOATS = [np.float64, np.float32]
@@ -80,15 +81,33 @@ class FeatureMachine(Estimator):
         support[kept] = True
         if not support.all():
             dropped = ", ".join(name for name, used in zip(free.names, support, strict=True) if not used)
-            warnings.warn(
+            warn(
                 f"features that depend linearly on the others in the training rows are left out: {dropped}",
                 DependentFeaturesWarning,
-                stacklevel=5,
             )
         self.features_ = free.transformer
         self.feature_names_free_ = free.names
         self.n_features_free_ = len(free.names)
         self.feature_support_ = support
+
+    def _store_coefficients(self, free: FreeFeatures, b: FloatArray) -> None:
+        """Keep the features' coefficients b (l, k) as they are computed with, and as users know them."""
+        R = free.user_units()
+        self._computed_coef = None if R is None else b
+        self.feature_coef_ = np.ascontiguousarray(self._per_output(b if R is None else R @ b))
+
+    def _store_leverage(self, T: FloatArray, weights: FloatArray | None) -> None:
+        """Keep what tells new rows that lie far outside the training rows, as the features T see them."""
+        self._leverage = Leverage.of_rows(T, weights, self.feature_support_)
+
+    def _computed_features(self) -> FloatArray:
+        """Return the coefficients (l, k) of the features as they are computed with."""
+        coef = self.feature_coef_ if self._computed_coef is None else self._computed_coef
+        return np.asarray(coef).reshape(np.shape(self.feature_coef_)[0], -1)
+
+    def _per_output(self, values: FloatArray) -> FloatArray:
+        """Return coefficients (p, k) in the shape that users see."""
+        return values
 
     def _check_new(self, X: Any) -> Any:
         """Return new points, checked."""
@@ -104,7 +123,8 @@ class FeatureMachine(Estimator):
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
-        known = np.asarray(self._features_at(checked, X) @ self.feature_coef_)
+        T = self._features_at(checked, X)
+        known = np.asarray(T @ self._computed_features())
         learnt = self._learnt(checked)
         if known.shape != learnt.shape or known.shape[1:] in ((), (0,)):
             raise ValueError(
@@ -117,7 +137,25 @@ class FeatureMachine(Estimator):
                 f"the model function is not finite at row {finite.argmin()}: its values are too large for "
                 f"{self._learner()} or the features, or the arrays of this model were changed after the fit"
             )
+        self._warn_of_extrapolation(T)
         return known, learnt
+
+    def _warn_of_extrapolation(self, T: FloatArray) -> None:
+        """Warn where the features are far outside what the training rows determine."""
+        if self._leverage is None:
+            return
+        leverages = self._leverage.at(T)
+        far = np.flatnonzero((leverages > 1) & (leverages > 10 * self._leverage.largest))
+        if len(far):
+            worst = far[leverages[far].argmax()]
+            rows = ", ".join(map(str, far[:5])) + (", …" if len(far) > 5 else "")
+            warn(
+                f"the features are far outside the training rows at {len(far)} of {len(T)} rows ({rows}): "
+                f"their leverage is {leverages[worst]:.3g} at row {worst}, {self._leverage.largest:.2g} at "
+                "most in training, so that they decide the prediction there with nothing to back them; use "
+                'features that stay bounded, or a finite feature_variance ("auto")',
+                ExtrapolationWarning,
+            )
 
     def _learnt(self, checked: Any) -> FloatArray:
         """Return the part that is learnt beside the features, (n, k)."""
@@ -176,7 +214,7 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         return checked if self._gram_columns is None else np.ascontiguousarray(checked[:, self._gram_columns])
 
     def _learnt(self, checked: Any) -> FloatArray:
-        return np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+        return np.asarray(self.kernel_.times(checked, self.X_fit_, self._kernel_coefficients()))
 
     def _learner(self) -> str:
         return repr(self.kernel_)
@@ -185,5 +223,11 @@ class KernelMachine(FeatureMachine, KernelEstimator):
     def rkhs_norm_(self) -> FloatArray:
         """Norm √(cᵀΦc) of the kernel part of the model function, one per output; computed when asked for."""
         check_is_fitted(self)
-        values = self.kernel_.times(self.X_fit_, self.X_fit_, self.dual_coef_)
-        return np.asarray(np.sqrt(np.maximum(np.sum(self.dual_coef_ * values, axis=0), 0)))
+        c = self._kernel_coefficients()
+        values = self.kernel_.times(self.X_fit_, self.X_fit_, c)
+        return np.asarray(np.sqrt(np.maximum(np.sum(c * values, axis=0), 0)))
+
+    def _kernel_coefficients(self) -> FloatArray:
+        """Return c as (m, k), whatever shape users see."""
+        c = np.asarray(self.dual_coef_)
+        return np.ascontiguousarray(c.reshape(len(c), -1)) if c.ndim == 1 else c

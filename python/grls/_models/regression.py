@@ -17,6 +17,9 @@ R = TypeVar("R", bound="Regression")
 class RegressionFunction(MultiOutputMixin, RegressorMixin):
     """A regressor whose predictions are `_parts` added up."""
 
+    def _per_output(self, values: FloatArray) -> FloatArray:
+        return np.asarray(self._shaped(values))
+
     def _check_values(self, X: Any, y: Any, **options: Any) -> tuple[Any, FloatArray]:
         """Return X and y, checked."""
         checked, values = self._validate(X, y, multi_output=True, y_numeric=True, **options)

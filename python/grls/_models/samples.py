@@ -73,7 +73,7 @@ class FreeFeatures:
                 f"there are more features ({T.shape[1]}) than samples (n_samples={n_rows}); the features "
                 "alone would interpolate the data: give fewer, or let the kernel learn some of them"
             )
-        return cls(transformer, features.names(transformer, T.shape[1])), T
+        return cls(transformer, features.names(transformer, values, T.shape[1])), T
 
     @classmethod
     def fit_to_sample(cls, specification: Any, given: Any, y: Any) -> FreeFeatures:
@@ -82,8 +82,17 @@ class FreeFeatures:
         if transformer is None:
             return cls(None, [])
         transformer.fit(given, y)
-        T = features.evaluate(transformer.transform(given), given.shape[0])
-        return cls(transformer, features.names(transformer, T.shape[1]))
+        values = transformer.transform(given)
+        T = features.evaluate(values, given.shape[0])
+        return cls(transformer, features.names(transformer, values, T.shape[1]))
+
+    def user_units(self) -> FloatArray | None:
+        """Return R with β = Rb, where the columns T that are computed with are not those that users know.
+
+        Then b are the coefficients of the columns T; None: they are β.
+        """
+        units = getattr(self.transformer, "user_units", None)
+        return None if units is None else units()
 
     def at(self, given: Any) -> FloatArray:
         """Return T (n, l) at any rows."""

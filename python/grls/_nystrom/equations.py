@@ -49,6 +49,7 @@ class Eliminated:
     across: FloatArray  # (l', r): sums of the kept features with b
     solved: FloatArray  # (l', r + k): S_tt⁻¹ times their sums with [b y]
     A: FloatArray
+    sums: FloatArray  # (l', l'): those of the kept features TA with each other
 
     def coefficients(self, u: FloatArray) -> FloatArray:
         """Return the coefficients of the features T A that were summed, (l, k)."""
@@ -64,15 +65,20 @@ def eliminate(
     """Find the independent features and solve for them."""
     if len(S_tt) == 0:
         return Eliminated(
-            [], np.empty((0, centers.rank)), np.empty((0, centers.rank + S_ty.shape[1])), centers.A
+            [],
+            np.empty((0, centers.rank)),
+            np.empty((0, centers.rank + S_ty.shape[1])),
+            centers.A,
+            S_tt,
         )
     inverse = np.linalg.inv(centers.A)  # T = (TA) A⁻¹
     sizes = np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", inverse, S_tt, inverse, optimize=True), 0))
     sizes[centers.kept] = np.sqrt(np.diagonal(S_tt))[centers.kept]
     kept = _independent(S_tt, sizes, dependence_tolerance(n_rows))
     across = np.hstack([S_tb, S_ty])[kept]
-    solved = cho_solve(cho_factor(S_tt[np.ix_(kept, kept)], lower=True), across) if kept else across
-    return Eliminated(kept, across[:, : centers.rank], solved, centers.A)
+    own = S_tt[np.ix_(kept, kept)]
+    solved = cho_solve(cho_factor(own, lower=True), across) if kept else across
+    return Eliminated(kept, across[:, : centers.rank], solved, centers.A, own)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from .. import kernels
 from .._models.classification import require_two_classes
+from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.rows import row_keys
 from .._validation import FloatArray, require_two_samples
@@ -78,6 +79,7 @@ class Solution:
     n_iter: int = 1
     classes: Any = None
     choice: equations.Choice | None = None  # how γ was chosen, if it was
+    leverage: Leverage | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Plan:
 
     def solution(self, u: FloatArray, free: equations.Eliminated, gamma: float, n_rows: int) -> Solution:
         """Return the model with the coefficients u of the functions on the centres."""
-        return Solution(
+        solution = Solution(
             self.centers.X,
             self.centers.kernel,
             self.features,
@@ -187,6 +189,10 @@ class Plan:
             gamma,
             n_rows,
         )
+        if free.kept:  # the largest leverage is that of the centres: the rows are not at hand any more
+            A = self.centers.A[:, free.kept]
+            solution.leverage = Leverage.of_sums(free.sums, A, self.centers.T)
+        return solution
 
 
 def _dense(matrix: Any) -> Any:

@@ -49,10 +49,16 @@ def evaluate(values: Any, n_rows: int) -> NDArray[Any]:
     return np.asarray(check_array(T, dtype=[np.float64, np.float32], input_name="features"))
 
 
-def names(transformer: Any, n_features: int) -> list[str]:
-    """Return the names of a fitted transformer's features, made up where it has none."""
-    try:
-        given = [str(name) for name in transformer.get_feature_names_out()]
-    except (AttributeError, ValueError, TypeError):
-        given = []
+def names(transformer: Any, values: Any, n_features: int) -> list[str]:
+    """Return the names of a fitted transformer's features, made up where it has none.
+
+    `values` are some that it gave: a data frame brings its names along.
+    """
+    if hasattr(values, "columns"):
+        given = [str(name) for name in values.columns]
+    else:
+        try:
+            given = [str(name) for name in transformer.get_feature_names_out()]
+        except (AttributeError, ValueError, TypeError):
+            given = []
     return given if len(given) == n_features else [f"feature{p}" for p in range(n_features)]

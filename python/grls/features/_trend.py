@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,29 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
         return np.asarray(self._monomials.transform(dense - self.centre_))
+
+    def user_units(self) -> NDArray[np.float64] | None:
+        """Return R (l, l) with β = Rb: b of the monomials about the middle, β of the plain ones.
+
+        None where they are the same, because the middle is zero.
+        """
+        if self.degree == 0 or not self.centre_.any():
+            return None
+        powers = self._monomials.powers_
+        place = {tuple(power): i for i, power in enumerate(powers)}
+        R = np.zeros((len(powers), len(powers)))
+        for column, power in enumerate(powers):
+            terms = {(0,) * len(power): 1.0}  # Π_j (x_j − m_j)^e_j, multiplied out
+            for j in np.flatnonzero(power):
+                e, m = int(power[j]), self.centre_[j]
+                terms = {
+                    (*key[:j], i, *key[j + 1 :]): value * comb(e, i) * (-m) ** (e - i)
+                    for key, value in terms.items()
+                    for i in range(e + 1)
+                }
+            for key, value in terms.items():
+                R[place[key], column] += value
+        return R
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the monomials, such as ``x0 x1``."""

@@ -48,6 +48,24 @@ def require_polynomials(
                 )
 
 
+def polynomial_columns(kernel: Kernel, X: Any, T: FloatArray) -> list[int]:
+    """Return the features that the kernel's own polynomials are made of.
+
+    A kernel of order q is known up to polynomials of degree below q, so that the coefficients of these
+    features have no variance of their own. Those of the others have.
+    """
+    demands = kernel.demands(X.shape[1]) if kernel.order else []
+    involved = np.zeros(T.shape[1], dtype=bool)
+    sizes = np.linalg.norm(T, axis=0)
+    scaled = np.asarray(T, dtype=np.float64) / np.where(sizes > 0, sizes, 1)
+    for part, columns in demands:
+        assert part.order is not None
+        for _, block in _monomials(X, columns, part.order - 1):
+            made_of = np.linalg.lstsq(scaled, block, rcond=None)[0]
+            involved |= np.any(np.abs(made_of) > _TOLERANCE * np.linalg.norm(block, axis=0), axis=1)
+    return [int(p) for p in np.flatnonzero(involved)]
+
+
 def _orthonormal(T: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the span of the features."""
     scale = np.linalg.norm(T, axis=0)

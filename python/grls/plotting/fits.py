@@ -17,8 +17,9 @@ __all__ = ["DecompositionDisplay", "FitDisplay"]
 
 def _require_one_output(model: Any) -> None:
     require_fitted(model)
-    if model.dual_coef_.shape[1] != 1:
-        raise ValueError(f"this display shows one output, the model has {model.dual_coef_.shape[1]}")
+    n_outputs = 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
+    if n_outputs != 1:
+        raise ValueError(f"this display shows one output, the model has {n_outputs}")
 
 
 def _along_one_variable(X: ArrayLike, n_points: int) -> tuple[FloatArray, FloatArray]:

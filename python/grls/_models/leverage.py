@@ -1,0 +1,46 @@
+"""How far outside the training rows a new row lies, as the features see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .._validation import FloatArray
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """h(x) = φ(x)ᵀ (TᵀWT)⁻¹ φ(x), the variance of a fit of the features alone in units of the noise."""
+
+    root: FloatArray  # (l, l'): (TᵀWT)⁻¹ = root rootᵀ on the l' independent features, zero for the others
+    largest: float  # in the training rows
+
+    @classmethod
+    def of_rows(cls, T: FloatArray, weights: FloatArray | None, support: Any) -> Leverage | None:
+        """Return that of training rows T (m, l), whose independent features are `support`."""
+        weighted = np.asarray(T, dtype=np.float64)[:, support]
+        if weighted.shape[1] == 0:
+            return None
+        if weights is not None:
+            weighted = np.sqrt(weights)[:, None] * weighted
+        Q, R = linalg.qr(weighted, mode="economic")
+        root = np.zeros((T.shape[1], len(R)))
+        root[support] = linalg.solve_triangular(R, np.eye(len(R)))
+        return cls(root, float(np.max(np.einsum("ij,ij->i", Q, Q), initial=0.0)))
+
+    @classmethod
+    def of_sums(cls, S: FloatArray, A: FloatArray, T: FloatArray) -> Leverage | None:
+        """Return that of the sums S = (TA)ᵀW(TA), A (l, l'), with T at some of the rows."""
+        if len(S) == 0:
+            return None
+        root = linalg.solve_triangular(linalg.cholesky(S, lower=True), A.T, lower=True).T
+        sample = cls(root, 0.0)
+        return cls(root, float(np.max(sample.at(T), initial=0.0)))
+
+    def at(self, T: FloatArray) -> FloatArray:
+        """Return h at new rows (n,)."""
+        half = T @ self.root
+        return np.asarray(np.einsum("ij,ij->i", half, half))

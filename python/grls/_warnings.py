@@ -1,0 +1,19 @@
+"""Warnings that name the caller's line, however deep in the package they arise."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import sklearn
+
+_INSIDE = tuple(str(Path(file).parent) for file in (__file__, sklearn.__file__))
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line that is neither this package's nor scikit-learn's."""
+    frame, level = sys._getframe(1), 2  # the caller of this function is level 2 of warnings.warn
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
