@@ -151,13 +151,18 @@ Matrix<double> variance_of(const Formula* formula, const py::object& data, const
 GradientResult gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
                            const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
                            double shift, const std::string& criterion, const IndexList& groups,
-                           double tolerance, int threads) {
+                           double tolerance, int threads, const IndexList& row_points,
+                           const std::optional<Vector<double>>& row_weights,
+                           const std::optional<Vector<double>>& row_counts,
+                           const std::optional<Matrix<double>>& deviations) {
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
   argument.problem.shift = shift;
+  const RepeatedRows rows{row_points, row_weights.value_or(Vector<double>()),
+                          row_counts.value_or(Vector<double>()), deviations.value_or(Matrix<double>())};
   Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return criterion_gradient(context, argument.problem, criterion_of(criterion), groups);
+    return criterion_gradient(context, argument.problem, criterion_of(criterion), groups, rows);
   }();
   GradientResult out;
   out.value = gradient.value;
@@ -245,7 +250,9 @@ void register_least_squares(py::module_& m) {
   register_results(m);
   m.def("gradient", &gradient_of, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("criterion"), py::arg("groups"),
-        py::arg("tolerance"), py::arg("threads") = 0);
+        py::arg("tolerance"), py::arg("threads") = 0, py::arg("row_points") = IndexList(),
+        py::arg("row_weights") = std::nullopt, py::arg("row_counts") = std::nullopt,
+        py::arg("deviations") = std::nullopt);
   m.def("variance", &variance_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
         py::arg("tolerance"), py::arg("feature_variance") = std::numeric_limits<double>::infinity(),

@@ -378,38 +378,97 @@ Vector<double> diagonal_of(const BlockTriangle<double>& A, Index m) {
   return out;
 }
 
+// The rows in the order of the basis; those of the samples themselves where none were given.
+RepeatedRows rows_in_order(const RepeatedRows& given, const Basis& basis, const Vector<double>& root,
+                           Index k) {
+  const Index m = root.size();
+  IndexList position(static_cast<std::size_t>(m));
+  for (Index i = 0; i < m; ++i)
+    position[static_cast<std::size_t>(basis.order.empty() ? i : basis.order[static_cast<std::size_t>(i)])] =
+        i;
+  if (given.point.empty()) {
+    RepeatedRows out{{}, root.cwiseAbs2(), root.cwiseAbs2(), Matrix<double>::Zero(m, k)};
+    for (Index i = 0; i < m; ++i) out.point.push_back(i);
+    return out;
+  }
+  const auto rows = static_cast<Index>(given.point.size());
+  require(given.weights.size() == rows && given.counts.size() == rows && given.deviations.rows() == rows &&
+              given.deviations.cols() == k,
+          "repeated rows: ", rows, " points, ", given.weights.size(), " weights, ", given.counts.size(),
+          " counts and deviations of shape (", given.deviations.rows(), ", ", given.deviations.cols(),
+          "), expected ", k, " columns");
+  require(given.weights.minCoeff() > 0 && given.counts.minCoeff() > 0,
+          "repeated rows: weights and counts must be positive");
+  RepeatedRows out = given;
+  for (Index& point : out.point) {
+    require(point >= 0 && point < m, "repeated rows: there is no sample ", point);
+    point = position[static_cast<std::size_t>(point)];
+  }
+  return out;
+}
+
+// A criterion and what it shows of s beside B and c.
+struct Value {
+  double value = 0, shift = 0;
+};
+
 // The value, and G in place of B.
-double differentiate(const Context& context, Criterion criterion, double log_determinant, Index n,
-                     const Matrix<double>& Y, double total_weight, BlockTriangle<double>& A) {
+Value differentiate_likelihood(const Context& context, const RepeatedRows& rows, double log_determinant,
+                               Index n, double s, const Matrix<double>& Y, BlockTriangle<double>& A) {
+  const Index m = Y.rows();
+  const auto outputs = static_cast<double>(Y.cols());
+  const Matrix<double> c = symmetric_times(context, A, 0, m, Y);
+  const double repeats = rows.counts.sum() - static_cast<double>(m), free = static_cast<double>(n) + repeats;
+  require(free > 0, "the restricted likelihood needs more rows than features");
+  const Vector<double> within = (rows.weights.asDiagonal() * rows.deviations.cwiseAbs2()).colwise().sum();
+  const Vector<double> q = (Y.array() * c.array()).colwise().sum().transpose() + within.array() / s;
+  update(context, c * (-free / outputs * q.array().inverse()).matrix().asDiagonal(), c, 1.0, A);
+  return {log_determinant + repeats * std::log(s) + free * (q.array() / free).log().mean(),
+          repeats / s - free * (within.array() / q.array()).mean() / (s * s)};
+}
+
+// The same of the leave-one-out error.
+Value differentiate_leave_one_out(const Context& context, const RepeatedRows& rows, double s,
+                                  const Vector<double>& root, const Matrix<double>& Y,
+                                  BlockTriangle<double>& A) {
   const Index m = Y.rows(), k = Y.cols();
   const Matrix<double> c = symmetric_times(context, A, 0, m, Y);
-  const auto outputs = static_cast<double>(k);
-  if (criterion == Criterion::restricted_likelihood) {
-    const auto free = static_cast<double>(n);
-    const Vector<double> quadratic = (Y.array() * c.array()).colwise().sum().transpose();
-    update(context, c * (-free / outputs * quadratic.array().inverse()).matrix().asDiagonal(), c, 1.0, A);
-    return log_determinant + free * (quadratic.array() / free).log().mean();
-  }
   const Vector<double> b = diagonal_of(A, m);
-  const Matrix<double> e = c.array().colwise() / b.array();
-  const Matrix<double> u = symmetric_times(context, A, 0, m, Matrix<double>(e.array().colwise() / b.array()));
-  const double scale = 1 / (outputs * total_weight);
+  const double scale = 1 / (static_cast<double>(k) * rows.weights.sum());
+  Value out;
+  Matrix<double> g = Matrix<double>::Zero(m, k);
+  Vector<double> h = Vector<double>::Zero(m);
+  for (Index i = 0; i < rows.weights.size(); ++i) {
+    const Index j = rows.point[static_cast<std::size_t>(i)];
+    const double w = rows.weights[i], v = w / (root[j] * root[j]) * std::min(1.0, 1 / rows.counts[i]);
+    // A row of its own has no share of the others: exactly, whatever the rounding errors of its weight.
+    const double others = v > 1 - 1e-14 ? 0 : 1 - v, d = others + (1 - others) * s * b[j];
+    for (Index p = 0; p < k; ++p) {
+      const double from_fit = c(j, p) / root[j];
+      const double e = (rows.deviations(i, p) + s * from_fit) / d;
+      out.value += scale * w * e * e;
+      const double slope = 2 * scale * w * e / d;
+      out.shift += slope * (from_fit - e * (1 - others) * b[j]);
+      g(j, p) += slope * s / root[j];
+      h[j] += slope * e * (1 - others) * s;
+    }
+  }
+  const Matrix<double> u = symmetric_times(context, A, 0, m, g);
   {
-    const Vector<double> root = (2 * scale * e.rowwise().squaredNorm().array() / b.array()).sqrt();
-    const Matrix<double> D = scaled_columns(context, A, root);
+    const Matrix<double> D = scaled_columns(context, A, h.cwiseSqrt());
     update(context, D, D, 0.0, A);
   }
   Matrix<double> left(m, 2 * k), right(m, 2 * k);
-  left << -scale * u, -scale * c;
+  left << -0.5 * u, -0.5 * c;
   right << c, u;
   update(context, left, right, 1.0, A);
-  return scale * e.squaredNorm();
+  return out;
 }
 
 }  // namespace
 
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
-                            const IndexList& groups) {
+                            const IndexList& groups, const RepeatedRows& repeated) {
   require(problem.formulation == Formulation::exact, "gradients need formulation='exact'");
   require(!std::isfinite(problem.feature_variance), "gradients need unpenalised features");
   const auto* const source = std::get_if<KernelOfRows>(&problem.gram);
@@ -434,8 +493,14 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
   double log_determinant = 0;
   for (Index i = 0; i < n; ++i) log_determinant += 2 * std::log(*A.column(i, i));
   inverse_in_samples(context, basis, m, A);
-  out.value = differentiate(context, criterion, log_determinant, n, Y, s.squaredNorm(), A);
-  out.shift = diagonal_of(A, m).sum();
+  require(problem.shift > 0, "a gradient needs a positive regularization");
+  const RepeatedRows all_rows = rows_in_order(repeated, basis, s, Y.cols());
+  const Value value =
+      criterion == Criterion::restricted_likelihood
+          ? differentiate_likelihood(context, all_rows, log_determinant, n, problem.shift, Y, A)
+          : differentiate_leave_one_out(context, all_rows, problem.shift, s, Y, A);
+  out.value = value.value;
+  out.shift = value.shift + diagonal_of(A, m).sum();
 
   const KernelTiles<double> kernel(context, formula, source->rows, basis.order);
   std::vector<TunedGroup> tuned;

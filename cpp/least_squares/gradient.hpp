@@ -1,13 +1,17 @@
 // How good a kernel is, and which way to turn its parameters: the value and the gradient of the restricted
 // likelihood and of the leave-one-out error.
 //
-// With B = N (NᵀΦN + sI)⁻¹ Nᵀ (m, m), c = By and n = m - l, and with sample weights all of it in the scale of
-// √w:
-//   restricted likelihood  J = log det(NᵀΦN + sI) + n mean_p log(yᵀBy / n)     G = B - n mean_p c cᵀ / yᵀBy
-//   leave one out          J = mean_p Σ_i e_i² / Σw, e_i = c_i / B_ii          G = (2 B diag(Σ_p e² / B_ii) B
-//                                                         - Σ_p (u cᵀ + c uᵀ)) / (k Σw), u = B (e_i / B_ii)
+// The samples are distinct points, at each of which one row or several are: rows i of weights w_i at point j,
+// of total weight W_j, deviate from their mean y_j by a_i. Each may stand for r_i rows; R = Σr. With
+// B = N (NᵀΦN + sI)⁻¹ Nᵀ (m, m) and c = By, all of it in the scale of √W:
+//   restricted likelihood  J = log det(NᵀΦN + sI) + (R - m) log s + (R - l) mean_p log(q / (R - l)),
+//                          q = yᵀBy + Σ_i w_i a_i² / s                        G = B - (R - l) mean_p c cᵀ / q
+//   leave one out          J = mean_p Σ_i w_i e_i² / Σw, v_i = w_i / W_j min(1, 1 / r_i),
+//                          e_i = (a_i + s c_j / √W_j) / d_i, d_i = 1 - v_i + v_i s B_jj
+//                          G = B diag(h) B - ½ Σ_p (u cᵀ + c uᵀ), u = B g, g = ∂J/∂c, h = -∂J/∂B_jj
 // G (m, m) is ∂J/∂Φ: the derivative of a parameter θ is Σ_ij G_ij ∂Φ_ij/∂θ, summed up tile by tile in reverse
-// mode over the formula, and that of s is the trace of G (docs/math.md, section "Kernel parameters").
+// mode over the formula (docs/math.md, section "Kernel parameters"). That of s is the trace of G and what J
+// shows of s beside B and c.
 #pragma once
 
 #include "least_squares/path.hpp"
@@ -15,6 +19,15 @@
 namespace grls {
 
 enum class Criterion { restricted_likelihood, leave_one_out };
+
+// The rows that the samples of a problem stand for; without any, each sample stands for as many
+// as it weighs.
+struct RepeatedRows {
+  IndexList point;            // (rows): the sample each row is at
+  Vector<double> weights;     // (rows), positive; those of a point add up to its weight
+  Vector<double> counts;      // (rows), positive: how many rows each stands for, of which one is left out
+  Matrix<double> deviations;  // (rows, k) of the rows from the mean of their point
+};
 
 struct Gradient {
   double value = 0;
@@ -29,7 +42,7 @@ struct Gradient {
 
 // groups: those whose widths and periods are wanted.
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
-                            const IndexList& groups);
+                            const IndexList& groups, const RepeatedRows& repeated = {});
 
 // Its memory: the matrix and its inverse, for leave one out the matrix in full; and the columns of the
 // groups.

@@ -352,6 +352,10 @@ def gradient(
     groups: Sequence[int],
     tolerance: float,
     threads: int = 0,
+    row_points: Sequence[int] = ...,
+    row_weights: _Floats | None = None,
+    row_counts: _Floats | None = None,
+    deviations: _Floats | None = None,
 ) -> Gradient: ...
 def solve_bytes(*, order: int, precision: str) -> float: ...
 def path_bytes(

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import kernels
 from ._models.base import KernelMachine
-from ._models.classification import Classification, winner
+from ._models.classification import Classification, row_counts, winner
 from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import FreeFeatures, Samples, Training
@@ -105,6 +105,7 @@ class _GRLS(KernelMachine):
         if not isinstance(self.regularization, str):
             return _Chosen(problem, float(self.regularization), float(variance))
         grid, record = self.regularization_grid, None
+        counts = row_counts(self, samples.y, samples.weights)
 
         def loss(predictions: FloatArray) -> FloatArray:
             return self._loo_loss(samples.targets, predictions, samples.weights)
@@ -120,11 +121,19 @@ class _GRLS(KernelMachine):
                 n_restarts=self.n_restarts,
                 random_state=self.random_state,
                 verbose=self.verbose,
+                counts=counts,
             )
             problem = problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
         selection = regularization.select(
-            problem, samples.targets, self.regularization, grid, variance, loss, per_output=self.per_output
+            problem,
+            samples.targets,
+            self.regularization,
+            grid,
+            variance,
+            loss,
+            per_output=self.per_output,
+            counts=counts,
         )
         return _Chosen(problem, selection.chosen, selection.feature_variance, selection, record)
 
@@ -311,7 +320,8 @@ _PARAMETERS = """Parameters
     regularization : float or {{"loo", "gcv", "reml"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, generalised cross-validation, or the
-        restricted likelihood. Rows at the same point are left out together.
+        restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
+        leave-one-out leaves out one.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix, or the values themselves.
     per_output : bool, default=False
@@ -410,7 +420,8 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
 @_documented(
     """
     kernel_variance_ : ndarray of shape (k,)
-        Restricted-likelihood estimate of the scale τ² of the kernel part.
+        Restricted-likelihood estimate of the scale τ² of the kernel part; NaN where the sample weights count
+        no more rows than there are features.
     noise_variance_ : ndarray of shape (k,)
         That of the noise of a sample of weight one, τ²γm.
     feature_coef_std_ : ndarray of shape (l, k)
@@ -465,9 +476,9 @@ class GRLSRegressor(Regression, _GRLS):
     """
 
     def _set_uncertainty(self, problem: KernelProblem, solution: Outputs, targets: FloatArray) -> None:
-        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
-        n_free = len(targets) - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
-        variance = np.maximum(solution.quadratic, 0) / n_free
+        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
+        n_free = problem.total_weight - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
+        variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
         computed = solution.feature_covariance * variance[:, None, None]

@@ -19,7 +19,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._models.base import FeatureMachine
-from ._models.classification import Classification
+from ._models.classification import Classification, row_counts
 from ._models.regression import Regression
 from ._models.samples import Samples
 from ._selection import regularization
@@ -77,7 +77,7 @@ class _PriorRLS(FeatureMachine):
         problem = RidgeProblem(covariance.times_root(X), training.T, samples.weights)
         expected = 0.0 if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
         surprise = targets - expected
-        selection = self._select(problem, surprise)
+        selection = self._select(problem, surprise, row_counts(self, samples.y, samples.weights))
         chosen = float(self.regularization if selection is None else selection.chosen)
         solver = problem.solver(self.solver, targets.shape[1])
         solution = self._solve(problem, surprise, chosen, solver)
@@ -97,7 +97,9 @@ class _PriorRLS(FeatureMachine):
             if selection.loo_predictions is not None and self.formulation == "exact":
                 self._set_loo(samples.y, selection.loo_predictions + expected, samples.weights)
 
-    def _select(self, problem: RidgeProblem, targets: FloatArray) -> regularization.Selection | None:
+    def _select(
+        self, problem: RidgeProblem, targets: FloatArray, counts: FloatArray | None
+    ) -> regularization.Selection | None:
         """Choose ρ, where that is left to the data."""
         if not isinstance(self.regularization, str):
             return None
@@ -109,6 +111,7 @@ class _PriorRLS(FeatureMachine):
             np.inf,
             lambda predictions: np.average((targets - predictions) ** 2, axis=0, weights=problem.weights),
             per_output=False,
+            counts=counts,
         )
 
     def _solve(self, problem: RidgeProblem, targets: FloatArray, chosen: float, solver: str) -> RidgeSolution:

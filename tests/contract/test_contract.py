@@ -64,6 +64,7 @@ y = Y[:, 0]
         EstimatorFeatures(GaussianNB()),
     ]
 )
+@pytest.mark.filterwarnings("ignore:.*an exact copy of itself")  # some checks give all rows a weight of 3
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
@@ -100,6 +101,7 @@ def test_scikit_learn_checks_pass(estimator, check):
         EstimatorFeatures(GaussianNB(), method="predict", constant=False),
     ]
 )
+@pytest.mark.filterwarnings("ignore:.*an exact copy of itself")
 def test_scikit_learn_checks_pass_in_other_settings(estimator, check):
     check(estimator)
 

@@ -29,9 +29,14 @@ def _scaled(Phi, T, y, regularization, weights):
 
 
 def leave_one_out(Phi, T, y, regularization, weights=None):
-    """Residuals of the fits without a row, in closed form: e_i = c_i / B_ii, in the rows' own units."""
-    B, s, scaled = _scaled(Phi, T, y, regularization, weights)
-    return (B @ scaled / (np.diag(B) * s).reshape(-1, *[1] * (y.ndim - 1))).reshape(y.shape)
+    """Residuals of the fits without a row, in closed form: e_i = c_i / B_ii, in the rows' own units.
+
+    A weight w counts rows: of w > 1 rows one is left out, e_i = c_i / (√w [(1 − 1/w)/s + B_ii/w]), s = γΣw.
+    """
+    B, root, scaled = _scaled(Phi, T, y, regularization, weights)
+    share = np.minimum(1, 1 / root**2)
+    kept = (1 - share) / (regularization * (root**2).sum()) + share * np.diag(B)
+    return (B @ scaled / (kept * root).reshape(-1, *[1] * (y.ndim - 1))).reshape(y.shape)
 
 
 def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
@@ -39,9 +44,11 @@ def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
     weights = np.ones(len(T)) if weights is None else weights
     residuals = np.empty_like(y)
     for i in range(len(T)):
-        rest = np.arange(len(T)) != i
-        gamma = regularization * weights.sum() / weights[rest].sum()
-        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, weights[rest])
+        without = weights.copy()
+        without[i] -= min(1.0, weights[i])
+        rest = without > 0
+        gamma = regularization * weights.sum() / without.sum()
+        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, without[rest])
         residuals[i] = y[i] - Phi[i, rest] @ c - T[i] @ beta
     return residuals
 
@@ -52,20 +59,24 @@ def mean_squared_leave_one_out(Phi, T, y, regularization, weights=None):
 
 
 def gcv(Phi, T, y, regularization, weights=None):
-    """m |By|² / (tr B)²: the mean squared residual over the squared mean share of y that is left."""
-    B, _, scaled = _scaled(Phi, T, y, regularization, weights)
-    c = B @ scaled
-    return len(T) * c @ c / np.trace(B) ** 2
+    """R |By|² / (tr B + (R − m)/s)², R = Σw rows: the mean squared residual over the squared mean share of y
+    that is left."""
+    B, root, scaled = _scaled(Phi, T, y, regularization, weights)
+    c, rows = B @ scaled, (root**2).sum()
+    return rows * c @ c / (np.trace(B) + (rows - len(T)) / (regularization * rows)) ** 2
 
 
 def reml(Phi, T, y, regularization, weights=None):
-    """log det(H⊥ + γmI) + (m − l) log(yᵀBy / (m − l)): minus twice the restricted log-likelihood."""
+    """log det(H⊥ + sI) + (R − m) log s + (R − l) log(yᵀBy / (R − l)), s = γR, of R = Σw rows: minus twice the
+    restricted log-likelihood."""
     B, _, scaled = _scaled(Phi, T, y, regularization, weights)
     perpendicular, _ = reduced(Phi, T, weights)
     n = len(perpendicular)
     total = len(T) if weights is None else weights.sum()
     determinant = np.linalg.slogdet(perpendicular + regularization * total * np.eye(n))[1]
-    return determinant + n * np.log(scaled @ B @ scaled / n)
+    determinant += (total - len(T)) * np.log(regularization * total)
+    free = n + total - len(T)
+    return determinant + free * np.log(scaled @ B @ scaled / free)
 
 
 def feature_kernel(T_x, T_z, T, variance, weights=None):

@@ -27,6 +27,18 @@ def class_weighted(class_weight: Any, labels: Any, weights: FloatArray | None) -
     return out
 
 
+def row_counts(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray | None:
+    """Return how many rows each sample stands for: its weight without that of its class, which is a cost."""
+    class_weight = getattr(estimator, "class_weight", None)
+    if class_weight is None or weights is None:
+        return weights
+    if isinstance(class_weight, str):
+        costs = compute_sample_weight(class_weight, labels)
+    else:
+        costs = np.array([class_weight.get(label, 1.0) for label in labels])
+    return np.asarray(weights / costs)
+
+
 def require_two_classes(n_classes: int) -> None:
     """Raise ValueError where there is only one class."""
     if n_classes < 2:

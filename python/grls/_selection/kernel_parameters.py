@@ -154,7 +154,7 @@ class Parameters:
         return np.concatenate(parts)
 
     def gradient(
-        self, problem: KernelProblem, targets: FloatArray, gamma: float, criterion: str
+        self, problem: KernelProblem, targets: FloatArray, gamma: float, criterion: str, rows: Any = None
     ) -> tuple[Gradient, FloatArray]:
         """Return what the core says at the parameters as they are, and the derivative by each of them."""
         formula, links = self.kernel.lower_for_tuning(self._n_columns)
@@ -163,7 +163,7 @@ class Parameters:
             for own in self._links
         ]
         groups = {link.index for part in mine for link in part if link.slot in ("widths", "periods")}
-        answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups))
+        answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups), rows)
         parts = []
         for part, size in zip(mine, self._sizes, strict=True):
             total = np.zeros(size)
@@ -178,15 +178,20 @@ class _Objective:
     """The criterion as a function of log parameters and log γ, scaled for a line search."""
 
     def __init__(
-        self, parameters: Parameters, problem: KernelProblem, targets: FloatArray, criterion: str
+        self,
+        parameters: Parameters,
+        problem: KernelProblem,
+        targets: FloatArray,
+        criterion: str,
+        counts: FloatArray | None = None,
     ) -> None:
-        merged = _selection.merge(problem, targets)
+        merged = _selection.merge(problem, targets, counts)
         self.parameters, self.criterion = parameters, criterion
         self.problem, self.targets = merged.problem, merged.targets
-        # Samples at the same point share a prediction: what they differ among themselves stays in the error.
-        weights = np.ones(len(targets)) if problem.weights is None else problem.weights
-        apart = (targets - merged.targets[merged.place]) ** 2
-        self._constant = float(np.average(apart, axis=0, weights=weights).mean())
+        self._n_rows = merged.n_rows
+        # Rows at the same point share a prediction; what they differ by stays in the criterion.
+        plain = problem.weights is None and len(merged.targets) == len(targets)
+        self._rows = None if plain else (merged.place, merged.weights, merged.counts, merged.deviations)
         self.unit = np.nan  # of relative shifts, at the parameters that were tried last
         self.n_evaluations = 0
 
@@ -196,7 +201,7 @@ class _Objective:
             return _NO_VALUE, np.zeros_like(logs)
         slopes = slopes * np.exp(logs)
         if self.criterion == "reml":
-            size = len(self.targets)
+            size = self._n_rows
             return value / size, slopes / size
         return float(np.log(value)), slopes / value
 
@@ -206,12 +211,12 @@ class _Objective:
         self.parameters.set(values[:-1])
         try:
             answer, slopes = self.parameters.gradient(
-                self.problem, self.targets, float(values[-1]), self.criterion
+                self.problem, self.targets, float(values[-1]), self.criterion, self._rows
             )
         except NotPositiveDefiniteError:
             return np.inf, np.zeros_like(values)
         self.unit = answer.unit
-        value = answer.value + (self._constant if self.criterion == "loo" else 0.0)
+        value = answer.value
         slopes = np.append(slopes, answer.shift * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
         return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))
@@ -228,15 +233,16 @@ def optimize(
     n_restarts: int,
     random_state: Any,
     verbose: int,
+    counts: FloatArray | None = None,
 ) -> Outcome:
     """Choose kernel parameters: `wanted` names them, or gives the values to try.
 
-    `problem` has the kernel to start from, `criterion` and `specification` (of the γ grid) are those of
-    `select`.
+    `problem` has the kernel to start from, `criterion`, `specification` (of the γ grid) and `counts` are
+    those of `select`.
     """
     if isinstance(problem.kernel, Function):
         raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
-    choose = _Choice(problem, targets, criterion, loss)
+    choose = _Choice(problem, targets, criterion, loss, counts)
     if isinstance(wanted, Mapping):
         return _over_grid(choose, wanted, specification, verbose)
     if criterion == "gcv":
@@ -255,12 +261,20 @@ class _Choice:
     targets: FloatArray
     criterion: str
     loss: Loss
+    counts: FloatArray | None
 
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
         problem = self.problem.with_kernel(kernel)
         try:
-            return _selection.select(
-                problem, self.targets, self.criterion, specification, np.inf, self.loss, per_output=False
+            return _selection.evaluate(
+                problem,
+                self.targets,
+                self.criterion,
+                specification,
+                np.inf,
+                self.loss,
+                per_output=False,
+                counts=self.counts,
             )
         except NotPositiveDefiniteError:
             return None
@@ -273,7 +287,7 @@ def _by_gradient(
     n_restarts = integer(n_restarts, "n_restarts", minimum=0)
     random = check_random_state(random_state)
     parameters = Parameters(problem.kernel, names, problem.X.shape[1])
-    objective = _Objective(parameters, problem, choose.targets, choose.criterion)
+    objective = _Objective(parameters, problem, choose.targets, choose.criterion, choose.counts)
     m = len(objective.targets)
     _memory.require(
         _memory.gradient_bytes(m, choose.criterion, parameters.n_width_columns),

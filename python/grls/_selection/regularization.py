@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +22,8 @@ CRITERIA = ("loo", "gcv", "reml")
 # Loss of leave-one-out predictions (m, k): one number, or one per output.
 Loss = Callable[[FloatArray], FloatArray]
 
+# Sample weights count rows: a mean outside these bounds is more likely a scale of another meaning.
+_USUAL_WEIGHTS = (0.1, 10.0)
 
 P = TypeVar("P", bound="Selectable")
 
@@ -52,27 +56,62 @@ class Selection:
     chosen: FloatArray  # () or (k,): γ
     feature_variance: float
     loo_predictions: FloatArray | None  # (m, k) at the choice
+    copies: bool  # weights say that rows repeat, and no repetition differs from the first
 
 
 @dataclass
 class Merged(Generic[P]):
-    """Samples at the same point as one: they share a prediction, and none can stand in for another."""
+    """Rows at the same point as one: they share a prediction, and the model depends on their mean only.
 
-    problem: P
-    targets: FloatArray
-    place: NDArray[np.intp]  # of each original sample
+    What the rows of a point differ by among themselves is no part of the smaller problem, but of every
+    criterion: these are the criteria of all rows.
+    """
+
+    problem: P  # of the distinct points, each with the weight of all its rows
+    targets: FloatArray  # (d, k) weighted means
+    place: NDArray[np.intp]  # (m,) of each row among the points
+    weights: FloatArray  # (m,) of the rows
+    counts: FloatArray  # (m,) how many rows each stands for: its weight, but for the cost of its class
+    deviations: FloatArray  # (m, k) of the rows from the mean of their point
+
+    @cached_property
+    def n_rows(self) -> float:
+        """How many rows there are, which weights may count."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def n_repeats(self) -> float:
+        """How many rows there are more than points; negative where weights count fewer."""
+        return self.n_rows - len(self.targets)
+
+    @cached_property
+    def within(self) -> FloatArray:
+        """(k,) sum of squares within the points."""
+        return np.asarray(self.weights @ self.deviations**2)
+
+    @cached_property
+    def point_weights(self) -> FloatArray:
+        """(d,) the weight of all rows of each point."""
+        return np.bincount(self.place, self.weights).astype(np.float64)
+
+    @cached_property
+    def left_out(self) -> FloatArray:
+        """(m,) the share of a point's weight that goes with one row of each sample."""
+        return self.weights / self.point_weights[self.place] * np.minimum(1.0, 1.0 / self.counts)
 
 
-def merge(problem: P, targets: FloatArray) -> Merged[P]:
-    """Return the problem in which samples at the same point are one."""
+def merge(problem: P, targets: FloatArray, counts: FloatArray | None = None) -> Merged[P]:
+    """Return the problem in which rows at the same point are one; `counts` are the weights if not given."""
     m = len(targets)
+    weights = np.ones(m) if problem.weights is None else problem.weights
+    counts = weights if counts is None else counts
     rows, place = distinct_rows(problem.X, problem.T)
     if len(rows) == m:
-        return Merged(problem, targets, np.arange(m))
-    weights = np.ones(m) if problem.weights is None else problem.weights
+        return Merged(problem, targets, np.arange(m), weights, counts, np.zeros_like(targets))
     total = np.bincount(place, weights).astype(np.float64)
     sums = np.stack([np.bincount(place, weights * column) for column in targets.T], axis=1)
-    return Merged(problem.take(rows, total), sums / total[:, None], place)
+    means = sums / total[:, None]
+    return Merged(problem.take(rows, total), means, place, weights, counts, targets - means[place])
 
 
 def shifts_to_try(specification: Any, n_samples: float, total_weight: float) -> tuple[FloatArray, bool]:
@@ -99,41 +138,65 @@ def largest_of_the_best(values: FloatArray, errors: FloatArray) -> int:
 
 
 class _Point:
-    """One γ of the path at one variance t of the features' coordinates."""
+    """One γ of the path at one variance t of the features' coordinates: the criteria of all rows.
 
-    def __init__(self, path: Path, g: int, t: float) -> None:
-        self._path, self._g = path, g
+    `path` holds the numbers of the merged problem in the scale of its weighted points, y√W with W the weight
+    of all rows of a point; there s B = I − A, with A the matrix that takes y to the fit.
+    """
+
+    def __init__(self, merged: Merged[Any], path: Path, g: int, t: float) -> None:
+        self._merged, self._path, self._g = merged, path, g
+        self._shift = np.float64(path.shifts[g])
         # (S + tI)⁻¹, which is nothing for unpenalised features
         S = path.schur[g]
-        self._held = None if np.isinf(t) or S.size == 0 else np.linalg.inv(S + t * np.eye(len(S)))
+        self._inverse = None if np.isinf(t) or S.size == 0 else np.linalg.inv(S + t * np.eye(len(S)))
 
-    def residuals(self) -> FloatArray:
-        """c_i / B_ii: leave-one-out residuals (m, k), in the scale of the weighted samples."""
+    def _coefficients(self) -> tuple[FloatArray, FloatArray]:
+        """Return c (d, k) and B_ii (d,)."""
         c, diagonal, D = (values[self._g] for values in (self._path.c, self._path.diagonal, self._path.D))
-        if self._held is not None:
-            DH = D @ self._held
+        if self._inverse is not None:
+            DH = D @ self._inverse
             c = c + DH @ self._path.r[self._g]
             diagonal = diagonal + np.einsum("ij,ij->i", DH, D)
-        return np.asarray(c / diagonal[:, None])
+        return c, diagonal
 
-    def gcv(self, m: int) -> FloatArray:
+    def residuals(self) -> FloatArray:
+        """Leave-one-out residuals (m, k): a sample that counts as several rows loses one of them.
+
+        e_i = [(y_i − ȳ)/s + c/W] / [1/s − v/s + vB/W], v = min(1, w_i) / W, with c and B not in the scale of
+        the weighted points; here times s.
+        """
+        merged, s = self._merged, self._shift
+        c, diagonal = self._coefficients()
+        numerator = merged.deviations + (s * c / np.sqrt(merged.point_weights)[:, None])[merged.place]
+        denominator = 1 - merged.left_out + merged.left_out * s * diagonal[merged.place]
+        return np.asarray(numerator / denominator[:, None])
+
+    def gcv(self) -> FloatArray:
         """Generalised cross-validation, one number per output."""
-        if self._held is None:
-            return np.asarray(m * self._path.squared_norm[self._g] / self._path.trace[self._g] ** 2)
-        c, diagonal, D = (values[self._g] for values in (self._path.c, self._path.diagonal, self._path.D))
-        DH = D @ self._held
-        norm = ((c + DH @ self._path.r[self._g]) ** 2).sum(axis=0)
-        return np.asarray(m * norm / (diagonal.sum() + np.sum(DH * D)) ** 2)
+        n_rows, s = self._merged.n_rows, self._shift
+        if self._inverse is None:
+            norm, trace = self._path.squared_norm[self._g], self._path.trace[self._g]
+        else:
+            c, diagonal = self._coefficients()
+            norm, trace = (c**2).sum(axis=0), diagonal.sum()
+        free = trace + self._merged.n_repeats / s
+        # Weights may count fewer rows than there are points, and so fewer than the fit has parameters.
+        return np.asarray(
+            n_rows * (norm + self._merged.within / s**2) / free**2 if free > 0 else np.full(len(norm), np.inf)
+        )
 
-    def reml(self, n: int, l: int) -> FloatArray:  # noqa: E741 - the papers' letter
+    def reml(self, n_features: int) -> FloatArray:
         """Minus twice the restricted log-likelihood (the likelihood, if features have a prior) per output."""
-        log_determinant = self._path.log_determinant[self._g]
-        quadratic = self._path.quadratic[self._g]
-        if self._held is not None:
+        merged, s = self._merged, self._shift
+        log_determinant = self._path.log_determinant[self._g] + merged.n_repeats * np.log(s)
+        quadratic = self._path.quadratic[self._g] + merged.within / s
+        n = merged.n_rows - n_features
+        if self._inverse is not None:
             r = self._path.r[self._g]
-            log_determinant = log_determinant - np.linalg.slogdet(self._held)[1]
-            quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._held, r)
-            n = n + l
+            log_determinant = log_determinant - np.linalg.slogdet(self._inverse)[1]
+            quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._inverse, r)
+            n = merged.n_rows
         # No residual at all, as of targets that the features express: the determinant decides.
         return np.asarray(log_determinant + n * np.log(np.maximum(quadratic / n, np.finfo(float).tiny)))
 
@@ -147,14 +210,16 @@ def select(
     loss: Loss,
     *,
     per_output: bool,
+    counts: FloatArray | None = None,
 ) -> Selection:
     """Evaluate the criterion along the path and choose where it is smallest.
 
     Rounding errors of the kernel matrix are the larger in the criterion the smaller γ is; of all γ between
     which they leave no choice it is the largest.
 
-    Samples at the same point are left out together: a sample given twice must not vouch for itself. So a
-    sample of weight two and a sample given twice lead to the same choice.
+    All three criteria are those of all rows, also where rows are at the same point; leave-one-out leaves out
+    one of them. A weight counts rows: a row of weight two and a row given twice lead to the same choice.
+    Where weights are costs too, as those of classes, `counts` are the rows.
     """
     if feature_variance == "auto":
         if criterion == "reml":
@@ -164,14 +229,124 @@ def select(
             )
         if per_output:
             raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
-    merged = merge(problem, targets)
-    m = len(merged.targets)
-    T = merged.problem.T
+    unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion, stacklevel=5)
+    selection = evaluate(
+        problem,
+        targets,
+        criterion,
+        specification,
+        feature_variance,
+        loss,
+        per_output=per_output,
+        counts=counts,
+    )
+    at_the_end = np.ndim(specification) == 0 and np.min(selection.chosen) == selection.path[0]
+    if selection.copies and at_the_end and not unusual:
+        warnings.warn(
+            f"{criterion!r} chose the smallest regularization it tried, for sample_weight counts rows: a row "
+            "of weight above one is an exact copy of itself, which speaks against any noise. If the weights "
+            "are precisions, or counts of the rows behind a mean, divide sample_weight by its mean or give "
+            "regularization a number",
+            UserWarning,
+            stacklevel=4,
+        )
+    return selection
+
+
+def warn_of_unusual_weights(counts: FloatArray | None, criterion: str, *, stacklevel: int) -> bool:
+    """Warn where weights hardly count rows, as those that add up to one; return whether it did."""
+    mean = 1.0 if counts is None else float(counts.mean())
+    unusual = not _USUAL_WEIGHTS[0] <= mean <= _USUAL_WEIGHTS[1]
+    if unusual:
+        warnings.warn(
+            f"the mean of sample_weight is {mean:.3g}, but the criterion {criterion!r} "
+            "counts a row of weight 2 as two rows: the regularization it chooses depends on their scale. "
+            "Divide sample_weight by its mean unless the weights are counts, or give regularization a number",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    return unusual
+
+
+def _require_rows(merged: Merged[Any], criterion: str) -> None:
+    """ValueError where the features leave a criterion nothing to go by."""
+    m, T = len(merged.targets), merged.problem.T
     if m <= T.shape[1] and np.linalg.matrix_rank(T) == m:
         raise ValueError(
             f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "
             f"distinct points, the features have rank {m}; give regularization a number"
         )
+    if criterion != "loo" and merged.n_rows <= T.shape[1]:
+        raise ValueError(
+            f"regularization={criterion!r} needs more rows than features: sample_weight counts rows, and "
+            f"adds up to {merged.n_rows:g} for {T.shape[1]} features; divide it by its mean, or give "
+            "regularization a number"
+        )
+
+
+@dataclass
+class _Judge:
+    """The criterion at any point of a path."""
+
+    merged: Merged[Any]
+    path: Path
+    criterion: str
+    loss: Loss
+    targets: FloatArray  # (m, k) of the rows
+    n_outputs: int  # that are judged each by itself; 1: all together
+
+    def predictions(self, g: int, t: float) -> FloatArray:
+        """(m, k): of each row by the model without it."""
+        return np.asarray(self.targets - _Point(self.merged, self.path, g, t).residuals())
+
+    def __call__(self, g: int, t: float) -> FloatArray:
+        """(n_outputs,)."""
+        if self.criterion == "loo":
+            values = np.atleast_1d(self.loss(self.predictions(g, t)))
+        elif self.criterion == "gcv":
+            values = _Point(self.merged, self.path, g, t).gcv()
+        else:
+            values = _Point(self.merged, self.path, g, t).reml(len(self.path.kept))
+        return values if self.n_outputs > 1 else np.atleast_1d(values.mean())
+
+    def plane(self, variances: list[float]) -> FloatArray:
+        """(v, g, n_outputs): infinite where there is no value."""
+        definite = np.flatnonzero(np.isfinite(self.path.trace))
+        out = np.full((len(variances), len(self.path.shifts), self.n_outputs), np.inf)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            for v, t in enumerate(variances):
+                for g in definite:
+                    out[v, g] = self(int(g), t)
+                if self.path.vanishes and np.isinf(t) and definite.size:
+                    # Free features and no kernel beside them: γ is without effect, but for the rounding
+                    # errors of the model, of which the largest γ has the fewest.
+                    out[v, definite] = out[v, definite[-1]]
+        out[np.isnan(out)] = np.inf  # ∞/∞: no γ to choose
+        return out
+
+    def errors(self, plane: FloatArray) -> FloatArray:
+        """How far rounding errors of the kernel matrix may take the values of a plane."""
+        share = 2 * self.path.rounding / np.asarray(self.path.shifts)[:, None]
+        return np.asarray(
+            share * (np.full_like(plane, len(self.merged.targets)) if self.criterion == "reml" else plane)
+        )
+
+
+def evaluate(
+    problem: Selectable,
+    targets: FloatArray,
+    criterion: str,
+    specification: Any,
+    feature_variance: float | str,
+    loss: Loss,
+    *,
+    per_output: bool,
+    counts: FloatArray | None = None,
+) -> Selection:
+    """Do what `select` does, without a word on the weights."""
+    merged = merge(problem, targets, counts)
+    m = len(merged.targets)
+    _require_rows(merged, criterion)
     per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     _memory.require(
@@ -182,50 +357,26 @@ def select(
     )
     path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
     gammas = np.asarray(path.shifts) / problem.total_weight
-    n_features = len(path.kept)
-    scale = 1.0 if merged.problem.weights is None else np.sqrt(merged.problem.weights)[:, None]
-
-    def predictions(point: _Point) -> FloatArray:
-        return np.asarray((merged.targets - point.residuals() / scale)[merged.place])
-
-    def judge(point: _Point) -> FloatArray:
-        if criterion == "loo":
-            return np.atleast_1d(loss(predictions(point)))
-        if criterion == "gcv":
-            return point.gcv(m)
-        return point.reml(m - n_features, n_features)
-
-    variances = _feature_variances(feature_variance, path.unit, m)
-    definite = np.isfinite(path.trace)
     n_outputs = targets.shape[1] if per_output else 1
-    plane = np.full((len(variances), len(gammas), n_outputs), np.inf)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for v, t in enumerate(variances):
-            for g in np.flatnonzero(definite):
-                value = judge(_Point(path, int(g), t))
-                plane[v, g] = value if per_output else value.mean()
-            if path.vanishes and np.isinf(t) and definite.any():
-                # Free features and no kernel beside them: γ is without effect, but for the rounding errors of
-                # the model, of which the largest γ has the fewest.
-                plane[v, definite] = plane[v, np.flatnonzero(definite)[-1]]
-    plane[np.isnan(plane)] = np.inf  # ∞/∞: no γ to choose
+    judge = _Judge(merged, path, criterion, loss, targets, n_outputs)
+    variances = _feature_variances(feature_variance, path.unit, m)
+    plane = judge.plane(variances)
     if np.isinf(plane).all(axis=(0, 1)).any():
-        if definite.any():
+        if np.isfinite(path.trace).any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
-    share = 2 * path.rounding / np.asarray(path.shifts)[:, None]
-    errors = share * (np.full_like(plane, m) if criterion == "reml" else plane)
+    errors = judge.errors(plane)
     best_variance = int((plane + errors).min(axis=1).mean(axis=1).argmin())
     best = [  # of each output
         largest_of_the_best(plane[best_variance, :, p], errors[best_variance, :, p]) for p in range(n_outputs)
     ]
     picked = None
     if criterion == "loo":
-        points = {int(g): predictions(_Point(path, int(g), variances[best_variance])) for g in set(best)}
+        points = {g: judge.predictions(g, variances[best_variance]) for g in set(best)}
         if per_output:
-            picked = np.stack([points[int(g)][:, p] for p, g in enumerate(best)], axis=1)
+            picked = np.stack([points[g][:, p] for p, g in enumerate(best)], axis=1)
         else:
-            picked = points[int(best[0])]
+            picked = points[best[0]]
     curve = plane.min(axis=0)
     return Selection(
         path=gammas,
@@ -233,4 +384,5 @@ def select(
         chosen=gammas[best] if per_output else gammas[best[0]],
         feature_variance=float(variances[best_variance]),
         loo_predictions=picked,
+        copies=problem.weights is not None and merged.n_repeats > 1e-6 * m and not merged.within.any(),
     )

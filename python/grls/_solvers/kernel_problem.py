@@ -100,15 +100,26 @@ class KernelProblem:
         )
 
     def gradient(
-        self, formula: Formula, targets: FloatArray, regularization: float, criterion: str, groups: list[int]
+        self,
+        formula: Formula,
+        targets: FloatArray,
+        regularization: float,
+        criterion: str,
+        groups: list[int],
+        rows: tuple[Any, FloatArray, FloatArray, FloatArray] | None = None,
     ) -> Gradient:
-        """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning."""
+        """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning.
+
+        `rows`: those that the samples stand for, with sample, weight, count and deviation from the mean.
+        """
+        names = ("row_points", "row_weights", "row_counts", "deviations")
         return _core.gradient(
             **self._arguments(formula),
             Y=targets,
             shift=regularization * self.total_weight,
             criterion=criterion,
             groups=groups,
+            **({} if rows is None else dict(zip(names, rows, strict=True))),
         )
 
     def variance(
