@@ -260,6 +260,29 @@ void register_least_squares(py::module_& m) {
   m.def("path", &path_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);
+  // A matrix reduced once; shifts then cost little, one at a time or many.
+  py::class_<ReducedMatrix>(m, "ReducedMatrix", "A matrix that was reduced once, for shifts that come later.")
+      .def(
+          "at",
+          [](const ReducedMatrix& self, const Vector<double>& shifts, bool relative, int threads) {
+            return path_result([&] {
+              Context context = make_context(threads);
+              const py::gil_scoped_release unlocked;
+              return self.at(context, shifts, relative);
+            }());
+          },
+          py::kw_only(), py::arg("shifts"), py::arg("relative"), py::arg("threads") = 0);
+  m.def(
+      "reduce",
+      [](const Formula* formula, const py::object& data, const Matrix<double>& T, const Matrix<double>& Y,
+         const std::optional<Vector<double>>& weights, bool leave_one_out, double tolerance, int threads) {
+        const ProblemArgument argument(formula, data, T, Y, weights, tolerance);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        return reduce(context, argument.problem, leave_one_out);
+      },
+      py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"), py::arg("Y"),
+      py::arg("weights"), py::arg("leave_one_out"), py::arg("tolerance"), py::arg("threads") = 0);
   m.def("solve", &solve_any, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"),
         py::arg("tolerance"), py::arg("precision") = "double",

@@ -90,6 +90,16 @@ void register_ridge(py::module_& m) {
   m.def("ridge_path_bytes", &ridge_path_bytes, py::kw_only(), py::arg("n"), py::arg("d"),
         py::arg("n_outputs"), py::arg("n_shifts"));
   m.def(
+      "ridge_reduce",
+      [](const py::object& rows, const Matrix<double>& T, const Matrix<double>& Y, const Weights& weights,
+         double dependence, int threads) {
+        const RowsArgument data(rows);
+        const RidgeProblem problem = problem_of(data, T, Y, weights, dependence);
+        return unlocked(threads, [&](const Context& context) { return reduce(context, problem); });
+      },
+      py::kw_only(), py::arg("rows"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("dependence"),
+      py::arg("threads") = 0);
+  m.def(
       "ridge_path",
       [](const py::object& rows, const Matrix<double>& T, const Matrix<double>& Y, const Weights& weights,
          double dependence, const Vector<double>& shifts, bool relative, int threads) {

@@ -266,153 +266,212 @@ Scale scale_of(const BlockTriangle<double>& A, Index m) {
   return scale_of(trace / free, left / free, whole / static_cast<double>(m), kRounding, kEpsilon * whole);
 }
 
-Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
-                         bool relative, bool leave_one_out) {
-  require(problem.formulation == Formulation::exact, "the regularization path needs formulation='exact'");
+namespace {
+
+Path empty_path(const Scale& scale, const IndexList& kept, const Vector<double>& shifts, bool relative,
+                Index k) {
   require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
-  const Assembled<double> assembled = assemble_problem<double>(context, problem);
-  const Basis& basis = assembled.basis;
-  BlockTriangle<double>& A = *assembled.A;
-  const Index m = problem.Y.rows(), n = A.pivots(), k = problem.Y.cols(), l = m - n;
-
-  Path path;
-  path.kept = basis.kept;
-  path.scale = scale_of(A, m);
-  path.shifts = relative ? Vector<double>(shifts * path.scale.unit) : shifts;
-  const Matrix<double> M21 = rows_of(A, n, m, n), M22 = symmetric_corner(A, n, m);
-  const Reduction reduction(context, A);
-  const BlockTridiagonal B = reduction.band();
-  Matrix<double> rhs(n, k + l);  // NᵀY and M₁₂, whose solutions D and the Schur complement are made of
-  rhs << assembled.B.topRows(n), M21.transpose();
-  rhs = reduction.transposed_times(rhs);
-
-  const Index g = path.shifts.size();
   const double unknown = std::numeric_limits<double>::quiet_NaN();
+  const Index g = shifts.size();
+  Path path;
+  path.kept = kept;
+  path.scale = scale;
+  path.shifts = relative ? Vector<double>(shifts * scale.unit) : shifts;
   path.log_determinant.setConstant(g, unknown);
   path.trace.setConstant(g, unknown);
   path.quadratic.setConstant(g, k, unknown);
   path.squared_norm.setConstant(g, k, unknown);
-  path.schur.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l, l, unknown));
-  path.r.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l, k, unknown));
-  std::vector<BandFactor> factors;
-  std::vector<Matrix<double>> Z(static_cast<std::size_t>(g));
-  for (Index p = 0; p < g; ++p) {
-    const auto at = static_cast<std::size_t>(p);
-    if (!leave_one_out) factors.clear();
-    factors.emplace_back(B, path.shifts[p]);
-    const BandFactor& factor = factors.back();
-    if (!factor.definite) continue;
-    const Matrix<double> W = factor.forward(rhs);
-    Z[at] = factor.backward(W);
-    path.log_determinant[p] = factor.log_determinant;
-    path.trace[p] = factor.trace();
-    path.quadratic.row(p) = W.leftCols(k).colwise().squaredNorm();
-    path.squared_norm.row(p) = Z[at].leftCols(k).colwise().squaredNorm();
-    path.schur[at] = M22 - W.rightCols(l).transpose() * W.rightCols(l);
-    path.schur[at].diagonal().array() += path.shifts[p];
-    path.r[at] = assembled.B.bottomRows(l) - W.rightCols(l).transpose() * W.leftCols(k);
-    context.poll();
-  }
-  if (!leave_one_out) return path;
-
-  // U = (NQ)ᵀ = [Qᵀ 0] - Qᵀ V_top Zᵀ
-  Matrix<double> U(n, m);
-  reduction.transposed(context, U.leftCols(n));
-  U.rightCols(l).setZero();
-  if (l > 0) {
-    Matrix<double> GV(n, l);
-    blas::gemm(blas::Op::none, blas::Op::none, n, l, n, 1.0, U.data(), n, basis.V.data(), m, 0.0, GV.data(),
-               n);
-    blas::gemm(blas::Op::none, blas::Op::transpose, n, m, l, -1.0, GV.data(), n, basis.Z.data(), m, 1.0,
-               U.data(), n);
-  }
-  path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m, unknown));
-  std::vector<Matrix<double>> products(static_cast<std::size_t>(g),
-                                       Matrix<double>::Constant(m, k + l, unknown));
-  per_sample(context, U, factors, Z, path.diagonal, products);
-  // D = Q₁ - N (H + sI)⁻¹ M₁₂
-  Matrix<double> last_columns = Matrix<double>::Zero(m, l);
-  last_columns.bottomRows(l).setIdentity();
-  const Matrix<double> Q1 = basis.times(last_columns);
-  for (const Matrix<double>& product : products) {
-    path.c.push_back(product.leftCols(k));
-    path.D.push_back(Q1 - product.rightCols(l));
-  }
   return path;
+}
+
+class ReducedKernelMatrix final : public ReducedMatrix {
+ public:
+  ReducedKernelMatrix(const Context& context, const Problem& problem, bool leave_one_out)
+      : m_(problem.Y.rows()), k_(problem.Y.cols()), leave_one_out_(leave_one_out) {
+    require(problem.formulation == Formulation::exact, "the regularization path needs formulation='exact'");
+    const Assembled<double> assembled = assemble_problem<double>(context, problem);
+    const Basis& basis = assembled.basis;
+    BlockTriangle<double>& A = *assembled.A;
+    const Index n = A.pivots();
+    l_ = m_ - n;
+    kept_ = basis.kept;
+    scale_ = scale_of(A, m_);
+    M22_ = symmetric_corner(A, n, m_);
+    Y2_ = assembled.B.bottomRows(l_);
+    rhs_.resize(n, k_ + l_);
+    rhs_ << assembled.B.topRows(n), rows_of(A, n, m_, n).transpose();
+    const Reduction reduction(context, A);
+    band_ = reduction.band();
+    rhs_ = reduction.transposed_times(rhs_);
+    if (leave_one_out) set_samples(context, basis, reduction);
+  }
+
+  Path at(const Context& context, const Vector<double>& shifts, bool relative) const override {
+    Path path = empty_path(scale_, kept_, shifts, relative, k_);
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    const Index g = path.shifts.size();
+    path.schur.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l_, l_, unknown));
+    path.r.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(l_, k_, unknown));
+    std::vector<BandFactor> factors;
+    std::vector<Matrix<double>> Z(static_cast<std::size_t>(g));
+    for (Index p = 0; p < g; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      if (!leave_one_out_) factors.clear();
+      factors.emplace_back(band_, path.shifts[p]);
+      const BandFactor& factor = factors.back();
+      if (!factor.definite) continue;
+      const Matrix<double> W = factor.forward(rhs_);
+      Z[at] = factor.backward(W);
+      path.log_determinant[p] = factor.log_determinant;
+      path.trace[p] = factor.trace();
+      path.quadratic.row(p) = W.leftCols(k_).colwise().squaredNorm();
+      path.squared_norm.row(p) = Z[at].leftCols(k_).colwise().squaredNorm();
+      path.schur[at] = M22_ - W.rightCols(l_).transpose() * W.rightCols(l_);
+      path.schur[at].diagonal().array() += path.shifts[p];
+      path.r[at] = Y2_ - W.rightCols(l_).transpose() * W.leftCols(k_);
+      context.poll();
+    }
+    if (!leave_one_out_) return path;
+    path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m_, unknown));
+    std::vector<Matrix<double>> products(static_cast<std::size_t>(g),
+                                         Matrix<double>::Constant(m_, k_ + l_, unknown));
+    per_sample(context, U_, factors, Z, path.diagonal, products);
+    for (const Matrix<double>& product : products) {
+      path.c.push_back(product.leftCols(k_));
+      path.D.push_back(Q1_ - product.rightCols(l_));  // D = Q₁ - N (H + sI)⁻¹ M₁₂
+    }
+    return path;
+  }
+
+ private:
+  // U = (NQ)ᵀ = [Qᵀ 0] - Qᵀ V_top Zᵀ
+  void set_samples(const Context& context, const Basis& basis, const Reduction& reduction) {
+    const Index n = m_ - l_;
+    U_.resize(n, m_);
+    reduction.transposed(context, U_.leftCols(n));
+    U_.rightCols(l_).setZero();
+    if (l_ > 0) {
+      Matrix<double> GV(n, l_);
+      blas::gemm(blas::Op::none, blas::Op::none, n, l_, n, 1.0, U_.data(), n, basis.V.data(), m_, 0.0,
+                 GV.data(), n);
+      blas::gemm(blas::Op::none, blas::Op::transpose, n, m_, l_, -1.0, GV.data(), n, basis.Z.data(), m_, 1.0,
+                 U_.data(), n);
+    }
+    Matrix<double> last_columns = Matrix<double>::Zero(m_, l_);
+    last_columns.bottomRows(l_).setIdentity();
+    Q1_ = basis.times(last_columns);
+  }
+
+  Index m_, k_, l_ = 0;
+  bool leave_one_out_;
+  IndexList kept_;
+  Scale scale_;
+  BlockTridiagonal band_;
+  Matrix<double> M22_, Y2_;  // (l, l) and (l, k) of MᵀΦM and MᵀY
+  Matrix<double> rhs_;       // (n, k + l): QᵀNᵀY and QᵀM₁₂, whose solutions D and the Schur complement are of
+  Matrix<double> U_, Q1_;    // (n, m) and (m, l), with leave_one_out
+};
+
+class ReducedColumns final : public ReducedMatrix {
+ public:
+  ReducedColumns(const Context& context, const RidgeProblem& problem) {
+    const FeatureSpan span(problem);
+    const ProjectedColumns projected(context, problem.rows, span);
+    const Index m = problem.Y.rows(), d = projected.B.cols(), n = m - span.Q.cols();
+    Y_ = span.Y - span.Q * (span.Q.transpose() * span.Y);
+    taken_ = span.Q.rowwise().squaredNorm();
+    missing_ = static_cast<double>(n - d);
+    kept_ = span.basis.kept;
+
+    BlockTriangle<double> A(d, d);
+    const Formula linear = linear_formula();
+    const Rows columns = projected.columns();
+    fill_gram<double>(context, KernelTiles<double>(context, linear, columns), Vector<double>(), A);
+    double trace = 0;
+    for (Index c = 0; c < d; ++c) trace += *A.column(c, c);
+    const double mean = trace / static_cast<double>(n);
+    const double whole = trace + projected.inside.squaredNorm();
+    scale_ = scale_of(mean, mean, whole / static_cast<double>(m), kColumnRounding * kColumnRounding,
+                      kEpsilon * std::sqrt(trace * whole));
+    const Reduction reduction(context, A);
+    band_ = reduction.band();
+    rhs_ = reduction.transposed_times(projected.transposed_times(Y_));
+    Matrix<double> G(d, d);
+    U_.resize(d, m);
+    reduction.transposed(context, G);
+    const double work = 2.0 * static_cast<double>(d) * static_cast<double>(d) * static_cast<double>(m);
+    parallel_for(context, (m + kSamples - 1) / kSamples, workers_for(context, work),
+                 [&](Index t, const Worker&) {
+                   const Index first = t * kSamples, count = std::min(kSamples, m - first);
+                   blas::gemm(blas::Op::none, blas::Op::transpose, d, count, d, 1.0, G.data(), d,
+                              projected.B.data() + first, m, 0.0, U_.data() + first * d, d);
+                 });
+  }
+
+  Path at(const Context& context, const Vector<double>& shifts, bool relative) const override {
+    const Index m = Y_.rows(), k = Y_.cols();
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    Path path = empty_path(scale_, kept_, shifts, relative, k);
+    const Index g = path.shifts.size();
+    path.schur.assign(static_cast<std::size_t>(g), Matrix<double>(0, 0));
+    path.r.assign(static_cast<std::size_t>(g), Matrix<double>(0, k));
+    path.D.assign(static_cast<std::size_t>(g), Matrix<double>(m, 0));
+    path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m, unknown));
+    path.c.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(m, k, unknown));
+    std::vector<BandFactor> factors;
+    std::vector<Matrix<double>> V(static_cast<std::size_t>(g));  // the coefficients, in the basis of U
+    for (Index p = 0; p < g; ++p) {
+      factors.emplace_back(band_, path.shifts[p]);
+      if (factors.back().definite)
+        V[static_cast<std::size_t>(p)] = factors.back().backward(factors.back().forward(rhs_));
+      context.poll();
+    }
+    per_sample(context, U_, factors, V, path.diagonal, path.c);
+    // (BBᵀ + sI)⁻¹ = (I - B (BᵀB + sI)⁻¹ Bᵀ) / s on what the features leave
+    for (Index p = 0; p < g; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      if (!factors[at].definite) continue;
+      const double s = path.shifts[p];
+      path.c[at] = (Y_ - path.c[at]) / s;
+      path.diagonal[at] = (1 - taken_.array() - path.diagonal[at].array()) / s;
+      path.log_determinant[p] = factors[at].log_determinant + missing_ * std::log(s);
+      path.trace[p] = factors[at].trace() + missing_ / s;
+      path.squared_norm.row(p) = path.c[at].colwise().squaredNorm();
+      // yᵀc = s|c|² + |V|²: no cancellation
+      path.quadratic.row(p) = s * path.squared_norm.row(p) + V[at].colwise().squaredNorm();
+    }
+    return path;
+  }
+
+ private:
+  IndexList kept_;
+  Scale scale_;
+  BlockTridiagonal band_;
+  Matrix<double> Y_, rhs_, U_;  // (m, k), QᵀBᵀY (d, k), and QᵀBᵀ (d, m): one column per sample
+  Vector<double> taken_;        // (m): what the features take of each sample
+  double missing_ = 0;          // eigenvalues 0 that BBᵀ has more than BᵀB
+};
+
+}  // namespace
+
+std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& problem, bool leave_one_out) {
+  return std::make_unique<ReducedKernelMatrix>(context, problem, leave_one_out);
+}
+
+std::unique_ptr<ReducedMatrix> reduce(const Context& context, const RidgeProblem& problem) {
+  return std::make_unique<ReducedColumns>(context, problem);
+}
+
+Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
+                         bool relative, bool leave_one_out) {
+  require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
+  return reduce(context, problem, leave_one_out)->at(context, shifts, relative);
 }
 
 Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
                 bool relative) {
   require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
-  const FeatureSpan span(problem);
-  const ProjectedColumns projected(context, problem.rows, span);
-  const Index m = problem.Y.rows(), d = projected.B.cols(), k = problem.Y.cols(), n = m - span.Q.cols();
-  const Matrix<double> Y = span.Y - span.Q * (span.Q.transpose() * span.Y);
-  const double missing = static_cast<double>(n - d);  // eigenvalues 0 that BBᵀ has more than BᵀB
-
-  BlockTriangle<double> A(d, d);
-  const Formula linear = linear_formula();
-  const Rows columns = projected.columns();
-  fill_gram<double>(context, KernelTiles<double>(context, linear, columns), Vector<double>(), A);
-  Path path;
-  path.kept = span.basis.kept;
-  double trace = 0;
-  for (Index c = 0; c < d; ++c) trace += *A.column(c, c);
-  const double mean = trace / static_cast<double>(n);
-  const double whole = trace + projected.inside.squaredNorm();
-  path.scale = scale_of(mean, mean, whole / static_cast<double>(m), kColumnRounding * kColumnRounding,
-                        kEpsilon * std::sqrt(trace * whole));
-  path.shifts = relative ? Vector<double>(shifts * path.scale.unit) : shifts;
-  const Reduction reduction(context, A);
-  const BlockTridiagonal band = reduction.band();
-  const Matrix<double> rhs = reduction.transposed_times(projected.transposed_times(Y));
-
-  // U = QᵀBᵀ: one column per sample
-  Matrix<double> U(d, m), G(d, d);
-  reduction.transposed(context, G);
-  const double work = 2.0 * static_cast<double>(d) * static_cast<double>(d) * static_cast<double>(m);
-  parallel_for(context, (m + kSamples - 1) / kSamples, workers_for(context, work),
-               [&](Index t, const Worker&) {
-                 const Index first = t * kSamples, count = std::min(kSamples, m - first);
-                 blas::gemm(blas::Op::none, blas::Op::transpose, d, count, d, 1.0, G.data(), d,
-                            projected.B.data() + first, m, 0.0, U.data() + first * d, d);
-               });
-
-  const Index g = path.shifts.size();
-  const double unknown = std::numeric_limits<double>::quiet_NaN();
-  path.log_determinant.setConstant(g, unknown);
-  path.trace.setConstant(g, unknown);
-  path.quadratic.setConstant(g, k, unknown);
-  path.squared_norm.setConstant(g, k, unknown);
-  path.schur.assign(static_cast<std::size_t>(g), Matrix<double>(0, 0));
-  path.r.assign(static_cast<std::size_t>(g), Matrix<double>(0, k));
-  path.D.assign(static_cast<std::size_t>(g), Matrix<double>(m, 0));
-  path.diagonal.assign(static_cast<std::size_t>(g), Vector<double>::Constant(m, unknown));
-  path.c.assign(static_cast<std::size_t>(g), Matrix<double>::Constant(m, k, unknown));
-  std::vector<BandFactor> factors;
-  std::vector<Matrix<double>> V(static_cast<std::size_t>(g));  // the coefficients, in the basis of U
-  for (Index p = 0; p < g; ++p) {
-    factors.emplace_back(band, path.shifts[p]);
-    if (factors.back().definite)
-      V[static_cast<std::size_t>(p)] = factors.back().backward(factors.back().forward(rhs));
-    context.poll();
-  }
-  per_sample(context, U, factors, V, path.diagonal, path.c);
-  // (BBᵀ + sI)⁻¹ = (I - B (BᵀB + sI)⁻¹ Bᵀ) / s on what the features leave
-  const Vector<double> taken = span.Q.rowwise().squaredNorm();
-  for (Index p = 0; p < g; ++p) {
-    const auto at = static_cast<std::size_t>(p);
-    if (!factors[at].definite) continue;
-    const double s = path.shifts[p];
-    path.c[at] = (Y - path.c[at]) / s;
-    path.diagonal[at] = (1 - taken.array() - path.diagonal[at].array()) / s;
-    path.log_determinant[p] = factors[at].log_determinant + missing * std::log(s);
-    path.trace[p] = factors[at].trace() + missing / s;
-    path.squared_norm.row(p) = path.c[at].colwise().squaredNorm();
-    // yᵀc = s|c|² + |V|²: no cancellation
-    path.quadratic.row(p) = s * path.squared_norm.row(p) + V[at].colwise().squaredNorm();
-  }
-  return path;
+  return reduce(context, problem)->at(context, shifts, relative);
 }
 
 double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features) {

@@ -12,6 +12,8 @@
 // c + D (S + tI)⁻¹ r: the whole plane of s and t comes from D, S and r, which the path carries along.
 #pragma once
 
+#include <memory>
+
 #include "least_squares/least_squares.hpp"
 #include "ridge/ridge.hpp"
 
@@ -41,20 +43,31 @@ struct Path {
   std::vector<Matrix<double>> c, D;      // g times (m, k) and (m, l)
 };
 
-// relative: the shifts are multiples of the scale's unit. Where H + sI is not positive
-// definite everything about that shift is NaN.
-Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
-                         bool relative, bool leave_one_out);
+// A matrix that was reduced once, for shifts that come one after the other.
+class ReducedMatrix {
+ public:
+  virtual ~ReducedMatrix() = default;
+  // relative: the shifts are multiples of the scale's unit. Where H + sI is not positive definite everything
+  // about that shift is NaN.
+  virtual Path at(const Context& context, const Vector<double>& shifts, bool relative) const = 0;
+};
 
-// Its memory: half a matrix of order m and k; with leave_one_out also the samples in the basis of the
-// reduction, and for each shift a factor and what it gives of every sample.
-double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features);
+std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& problem, bool leave_one_out);
 
 // The same for ridge regression on the columns of the data (ridge/ridge.hpp), from BᵀB (d, d) instead of the
 // kernel matrix BBᵀ: for data with fewer columns than rows. Everything is that of the kernel matrix, but
 // schur, r and D stay empty.
+std::unique_ptr<ReducedMatrix> reduce(const Context& context, const RidgeProblem& problem);
+
+// Reduction and path at once.
+Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
+                         bool relative, bool leave_one_out);
 Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
                 bool relative);
+
+// Its memory: half a matrix of order m and k; with leave_one_out also the samples in the basis of the
+// reduction, and for each shift a factor and what it gives of every sample.
+double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features);
 
 // Its memory: the columns and the samples in the basis of the reduction, the matrix and the reflectors as a
 // matrix, and for each shift a factor and what it gives of every sample.

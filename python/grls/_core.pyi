@@ -340,6 +340,30 @@ def path(
     tolerance: float,
     threads: int = 0,
 ) -> Path: ...
+
+class ReducedMatrix:
+    def at(self, *, shifts: _Floats, relative: bool, threads: int = 0) -> Path: ...
+
+def reduce(
+    *,
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    leave_one_out: bool,
+    tolerance: float,
+    threads: int = 0,
+) -> ReducedMatrix: ...
+def ridge_reduce(
+    *,
+    rows: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    dependence: float,
+    threads: int = 0,
+) -> ReducedMatrix: ...
 def gradient(
     *,
     formula: Formula,

@@ -323,7 +323,8 @@ _PARAMETERS = """Parameters
         restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
         leave-one-out leaves out one.
     regularization_grid : int or array-like, default=50
-        How many values of γ to try, spread over the spectrum of the kernel matrix, or the values themselves.
+        How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
+        between its neighbours. Or the values themselves, of which one is chosen.
     per_output : bool, default=False
         Whether each output gets a γ of its own.
     feature_variance : float or "auto", default=inf

@@ -183,7 +183,8 @@ _PARAMETERS = """Parameters
         or the restricted likelihood. That is the natural choice where the scale of the covariance means
         nothing.
     regularization_grid : int or array-like, default=50
-        How many values of ρ to try, spread over the spectrum, or the values themselves.
+        How many values of ρ to try, spread over the spectrum, the best of which is refined between its
+        neighbours; or the values themselves, of which one is chosen.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eq. (7) as printed in the paper, which looks for w − μ among the combinations of the
         rows of X only. They differ where columns outnumber samples and Σ is not a multiple of the identity.

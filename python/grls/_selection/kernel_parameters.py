@@ -275,6 +275,7 @@ class _Choice:
                 self.loss,
                 per_output=False,
                 counts=self.counts,
+                refine=False,
             )
         except NotPositiveDefiniteError:
             return None

@@ -10,9 +10,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brent
 
-from .._solvers import memory as _memory
-from .._solvers.results import Path
+from .._solvers import memory
+from .._solvers.results import Path, ReducedMatrix
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
@@ -40,9 +41,7 @@ class Selectable(Protocol):
 
     def take(self: P, rows: Any, weights: FloatArray) -> P: ...
 
-    def path(
-        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
-    ) -> Path: ...
+    def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix: ...
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float: ...
 
@@ -78,6 +77,17 @@ class Merged(Generic[P]):
     def n_rows(self) -> float:
         """How many rows there are, which weights may count."""
         return float(self.counts.sum())
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Σw: γ times this is the shift."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def copies(self) -> bool:
+        """Whether weights repeat rows, and no repetition differs from the first."""
+        weighted = bool(np.any(self.counts != 1))
+        return weighted and self.n_repeats > 1e-6 * self.n_rows and not self.within.any()
 
     @cached_property
     def n_repeats(self) -> float:
@@ -214,6 +224,7 @@ def select(
 ) -> Selection:
     """Evaluate the criterion along the path and choose where it is smallest.
 
+    Of the shifts of a grid the best is refined between its neighbours, unless the grid was given as values.
     Rounding errors of the kernel matrix are the larger in the criterion the smaller γ is; of all γ between
     which they leave no choice it is the largest.
 
@@ -332,6 +343,76 @@ class _Judge:
         )
 
 
+@dataclass
+class _Curve:
+    """The criterion at shifts in ascending order, for each of some variances of the features."""
+
+    shifts: FloatArray  # (g,)
+    plane: FloatArray  # (v, g, n_outputs)
+    errors: FloatArray  # of the same shape
+    points: list[tuple[_Judge, int]]  # (g,): who judged a shift, and where it is on its path
+
+    @classmethod
+    def of(cls, judge: _Judge, variances: list[float]) -> _Curve:
+        plane = judge.plane(variances)
+        shifts = np.asarray(judge.path.shifts)
+        return cls(shifts, plane, judge.errors(plane), [(judge, g) for g in range(len(shifts))])
+
+    def joined(self, other: _Curve) -> _Curve:
+        """Return both as one curve."""
+        shifts = np.concatenate([self.shifts, other.shifts])
+        order = np.argsort(shifts, kind="stable")
+        points = self.points + other.points
+        return _Curve(
+            shifts[order],
+            np.concatenate([self.plane, other.plane], axis=1)[:, order],
+            np.concatenate([self.errors, other.errors], axis=1)[:, order],
+            [points[g] for g in order],
+        )
+
+    def best_variance(self) -> int:
+        return int((self.plane + self.errors).min(axis=1).mean(axis=1).argmin())
+
+    def best(self, variance: int) -> list[int]:
+        """Return where the criterion of each output is smallest."""
+        return [
+            largest_of_the_best(self.plane[variance, :, p], self.errors[variance, :, p])
+            for p in range(self.plane.shape[2])
+        ]
+
+
+# A refined γ is known to this share of itself, if its criterion is known well enough.
+_PRECISION = 2e-5
+
+
+def _refined_shifts(curve: _Curve, variance: int, value_at: Callable[[float], FloatArray]) -> list[float]:
+    """Return for each output where between the neighbours of the best shift the criterion is smallest."""
+    out = []
+    seen: dict[float, FloatArray] = {}
+    for p, g in enumerate(curve.best(variance)):
+        if not 0 < g < len(curve.shifts) - 1:
+            continue  # the criterion falls towards an end of the grid
+        around = [float(value) for value in curve.plane[variance, g - 1 : g + 2, p]]
+        if not around[1] < min(around[0], around[2]):
+            continue  # as flat as rounding errors make it
+        # Brent's method on 1 + log s/s_g, which starts with the three shifts that are known.
+        bracket = tuple(1 + float(np.log(curve.shifts[g + i] / curve.shifts[g])) for i in (-1, 0, 1))
+        known = dict(zip(bracket, around, strict=True))
+
+        def value(x: float, g: int = g, p: int = p, known: dict[float, float] = known) -> float:
+            if x in known:
+                return known[x]
+            shift = float(curve.shifts[g] * np.exp(x - 1))
+            if shift not in seen:
+                seen[shift] = value_at(shift)
+            return float(seen[shift][p])
+
+        found = brent(value, brack=bracket, tol=_PRECISION, full_output=True)
+        if found[1] < around[1]:
+            out.append(float(curve.shifts[g] * np.exp(found[0] - 1)))
+    return sorted(set(out))
+
+
 def evaluate(
     problem: Selectable,
     targets: FloatArray,
@@ -342,47 +423,60 @@ def evaluate(
     *,
     per_output: bool,
     counts: FloatArray | None = None,
+    refine: bool = True,
 ) -> Selection:
-    """Do what `select` does, without a word on the weights."""
+    """Do what `select` does, without a word on the weights; a given grid is never refined."""
     merged = merge(problem, targets, counts)
     m = len(merged.targets)
     _require_rows(merged, criterion)
     per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
-    _memory.require(
+    memory.require(
         merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample),
         f"choosing the regularization of {m} samples by {criterion!r}",
         "give regularization a number"
         + (', or use "gcv" or "reml", which take less' if per_sample else " or use fewer samples"),
     )
-    path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
-    gammas = np.asarray(path.shifts) / problem.total_weight
+    reduced = merged.problem.reduced(merged.targets, leave_one_out=per_sample)
     n_outputs = targets.shape[1] if per_output else 1
-    judge = _Judge(merged, path, criterion, loss, targets, n_outputs)
-    variances = _feature_variances(feature_variance, path.unit, m)
-    plane = judge.plane(variances)
-    if np.isinf(plane).all(axis=(0, 1)).any():
-        if np.isfinite(path.trace).any():
+
+    def judge_at(shifts: FloatArray, *, relative: bool = False) -> _Judge:
+        path = reduced.at(shifts, relative=relative)
+        return _Judge(merged, path, criterion, loss, targets, n_outputs)
+
+    judge = judge_at(shifts, relative=relative)
+    variances = _feature_variances(feature_variance, judge.path.unit, m)
+    curve = _Curve.of(judge, variances)
+    if np.isinf(curve.plane).all(axis=(0, 1)).any():
+        if np.isfinite(judge.path.trace).any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
-    errors = judge.errors(plane)
-    best_variance = int((plane + errors).min(axis=1).mean(axis=1).argmin())
-    best = [  # of each output
-        largest_of_the_best(plane[best_variance, :, p], errors[best_variance, :, p]) for p in range(n_outputs)
-    ]
+    v = curve.best_variance()
+    if refine and relative:
+        found = _refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([variances[v]])[0, 0])
+        if found:
+            curve = curve.joined(_Curve.of(judge_at(np.array(found)), variances))
+            v = curve.best_variance()
+    return _selection(curve, v, variances[v], merged, per_output=per_output)
+
+
+def _selection(curve: _Curve, v: int, variance: float, merged: Merged[Any], *, per_output: bool) -> Selection:
+    """Return what a curve says at the v-th variance of the features."""
+    best = curve.best(v)
+    gammas = curve.shifts / merged.total_weight
     picked = None
-    if criterion == "loo":
-        points = {g: judge.predictions(g, variances[best_variance]) for g in set(best)}
+    if curve.points[0][0].criterion == "loo":
+        predictions = {g: curve.points[g][0].predictions(curve.points[g][1], variance) for g in set(best)}
         if per_output:
-            picked = np.stack([points[g][:, p] for p, g in enumerate(best)], axis=1)
+            picked = np.stack([predictions[g][:, p] for p, g in enumerate(best)], axis=1)
         else:
-            picked = points[best[0]]
-    curve = plane.min(axis=0)
+            picked = predictions[best[0]]
+    values = curve.plane.min(axis=0)
     return Selection(
         path=gammas,
-        criterion=curve if per_output else curve[:, 0],
+        criterion=values if per_output else values[:, 0],
         chosen=gammas[best] if per_output else gammas[best[0]],
-        feature_variance=float(variances[best_variance]),
+        feature_variance=float(variance),
         loo_predictions=picked,
-        copies=problem.weights is not None and merged.n_repeats > 1e-6 * m and not merged.within.any(),
+        copies=merged.copies,
     )

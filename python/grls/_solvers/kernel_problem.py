@@ -12,7 +12,7 @@ from .._validation import FloatArray
 from . import kernel_values, memory
 from .kernel_values import Formula, Gram, GramSource
 from .rank import dependence_tolerance
-from .results import Gradient, Path, Solution, SvmSolution
+from .results import Gradient, Path, ReducedMatrix, Solution, SvmSolution
 from .runtime import get_num_threads
 
 
@@ -86,6 +86,10 @@ class KernelProblem:
             precision=precision,
             feature_variance=feature_variance,
         )
+
+    def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
+        """Return the matrix reduced once for any number of shifts."""
+        return ReducedMatrix(_core.reduce(**self._arguments(), Y=targets, leave_one_out=leave_one_out))
 
     def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""

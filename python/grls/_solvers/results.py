@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._core import (
     CentredGram,
     FoldedIn,
@@ -22,6 +23,7 @@ from .._core import (
     __version__,
 )
 from .._validation import FloatArray
+from .runtime import get_num_threads
 
 __all__ = [
     "CentredGram",
@@ -30,6 +32,7 @@ __all__ = [
     "NotPositiveDefiniteError",
     "Outputs",
     "Path",
+    "ReducedMatrix",
     "RidgeSolution",
     "Solution",
     "Status",
@@ -38,6 +41,17 @@ __all__ = [
     "Topics",
     "__version__",
 ]
+
+
+class ReducedMatrix:
+    """A matrix reduced once by the core: every further shift γΣw costs a small part of the reduction."""
+
+    def __init__(self, core: _core.ReducedMatrix) -> None:
+        self._core = core
+
+    def at(self, shifts: FloatArray, *, relative: bool = False) -> Path:
+        """Return what the core knows of these shifts; `relative`: in units of the matrix's size."""
+        return self._core.at(shifts=shifts, relative=relative, threads=get_num_threads())
 
 
 @dataclass

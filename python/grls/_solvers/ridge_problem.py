@@ -15,7 +15,7 @@ from .arrays import for_core
 from .kernel_problem import KernelProblem
 from .kernel_values import LinearGram
 from .rank import dependence_tolerance
-from .results import Path, RidgeSolution
+from .results import Path, ReducedMatrix, RidgeSolution
 from .runtime import get_num_threads
 
 SOLVERS = ("auto", "cholesky", "cg")
@@ -110,6 +110,12 @@ class RidgeProblem:
             iterations=0,
             residuals=np.zeros(targets.shape[1]),
         )
+
+    def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
+        """Return the matrix reduced once for any number of shifts."""
+        if self._by_samples:
+            return self._as_kernel_problem().reduced(targets, leave_one_out=leave_one_out)
+        return ReducedMatrix(_core.ridge_reduce(**self._arguments(), Y=targets))
 
     def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
