@@ -47,7 +47,7 @@ class _GRLS(KernelMachine):
         formulation: str = "exact",
         precision: str = "auto",
         optimize: Any = None,
-        n_restarts: int = 2,
+        n_restarts: int = 0,
         random_state: Any = None,
         solver: str = "cholesky",
         tol: float = 1e-8,
@@ -342,12 +342,17 @@ _PARAMETERS = """Parameters
         "mixed" evaluates the kernel in single precision and corrects the residual in double precision.
     optimize : None, True, str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
-        names ("loo" or "reml"). True or "all": all widths. Names as in ``kernel.get_params()``, such as
-        ``["sigma"]`` or ``["k1__sigma", "k2__scale"]``: these, by gradients from several starts, the first of
-        them the kernel as given; widths given per column are tuned per column (``Gaussian("medians")`` is a
-        good start). A dict, ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each.
-    n_restarts : int, default=2
-        Starts beside the first, at random within bounds that come from the data.
+        names ("loo" or "reml"). True or "all": all that are positive, widths, weights of sums, periods and
+        exponents, but for a scale of the whole kernel, which γ makes up for; of a sum all of whose summands
+        have a scale, one stays as it is. Names as in ``kernel.get_params()``, such as ``["sigma"]`` or
+        ``["k1__sigma", "k2__scale"]``: these. Gradients are followed from the kernel as given and from at
+        most two other points, the best of a log grid of widths by a look at no more than 500 points of the
+        data; the result is never worse than the kernel as given. Widths given per column are tuned per column
+        (``Gaussian("medians")`` is a good start); of many widths "loo" fits some of the noise of its own
+        estimate, "reml" less. A dict, ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at
+        each.
+    n_restarts : int, default=0
+        Further starts, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None
         Where the random starts come from; an int makes them reproducible.
     solver : {{"cholesky", "cg"}}, default="cholesky"
@@ -644,7 +649,7 @@ class GRLSClassifier(Classification, _GRLS):
         formulation: str = "exact",
         precision: str = "auto",
         optimize: Any = None,
-        n_restarts: int = 2,
+        n_restarts: int = 0,
         random_state: Any = None,
         solver: str = "cholesky",
         tol: float = 1e-8,

@@ -154,7 +154,7 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
     assert record.parameters == ["sigma"]
     assert_allclose(record.ends[record.best], [model.kernel_.sigma, model.regularization_], rtol=1e-12)
     assert model.criterion_path_.min() == pytest.approx(record.criterion[record.best], rel=1e-8)
-    assert len(record.criterion) == len(record.n_iter) == 3
+    assert len(record.criterion) == len(record.n_iter) == len(record.starts) <= 3
     grid = GRLSRegressor(kernel, regularization=criterion, optimize={"sigma": np.geomspace(0.05, 5, 15)}).fit(
         X, y, sample_weight=w
     )
@@ -214,7 +214,7 @@ def test_restarts_find_what_the_first_start_misses():
 def test_seeds_reproduce():
     X, y, _ = data()
     make = lambda seed: GRLSRegressor(  # noqa: E731
-        Gaussian("medians"), regularization="reml", optimize=True, random_state=seed
+        Gaussian("medians"), regularization="reml", optimize=True, n_restarts=2, random_state=seed
     ).fit(X, y)
     first, again, other = make(3), make(3), make(4)
     assert_allclose(first.optimization_.starts, again.optimization_.starts, rtol=0)
@@ -370,7 +370,7 @@ def test_a_tuned_model_pickles_clones_and_forgets():
         ({"optimize": True, "per_output": True}, "per_output=False"),
         ({"optimize": True, "feature_variance": 1.0}, "feature_variance must be inf"),
         ({"optimize": True, "feature_variance": "auto"}, "feature_variance must be inf"),
-        ({"optimize": True, "kernel": Linear()}, "the kernel has no width"),
+        ({"optimize": True, "kernel": Linear()}, "no parameter to tune beside γ"),
         ({"optimize": True, "kernel": lambda A, B: A @ B.T}, "has no parameters to tune"),
         ({"optimize": ["c"], "kernel": Polynomial(2, c=0.0)}, "tuned on a logarithmic scale"),
         ({"optimize": True, "n_restarts": -1}, "n_restarts must be at least 0"),

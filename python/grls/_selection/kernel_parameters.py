@@ -8,12 +8,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._selection import regularization as _selection
 from .._selection.regularization import Loss, Selection
+from .._selection.starts import rows_to_look_at, scales_without_effect, starts
 from .._solvers import memory as _memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Gradient
@@ -23,7 +25,7 @@ from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Function, Kernel
 from ..kernels.lowering import Link
 
-_WIDTHS = ("sigma", "gamma")  # what optimize=True tunes
+_WIDTHS = ("sigma", "gamma")
 
 # A point where the matrix cannot be factorised: worse than any other, so that a line search turns back.
 _NO_VALUE = 1e10
@@ -64,6 +66,10 @@ class Outcome:
     regularization_grid: FloatArray  # for the choice of γ that follows; the best γ is in it
 
 
+def _value(link: Link) -> FloatArray:
+    return np.asarray(getattr(link.owner, link.parameter), dtype=np.float64)
+
+
 class Parameters:
     """Some positive parameters of a kernel as one vector of logarithms."""
 
@@ -78,7 +84,7 @@ class Parameters:
         known: dict[str, Link] = {}
         for link in links:
             known.setdefault(owners[id(link.owner)] + link.parameter, link)
-        self.names = self._wanted(names, known)
+        self.names = self._wanted(names, known, self.kernel)
         self._links = [known[name] for name in self.names]
         self._shapes = [np.shape(getattr(link.owner, link.parameter)) for link in self._links]
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
@@ -90,11 +96,19 @@ class Parameters:
                 )
 
     @staticmethod
-    def _wanted(names: Any, known: Mapping[str, Link]) -> list[str]:
+    def _wanted(names: Any, known: Mapping[str, Link], kernel: Kernel) -> list[str]:
         if names is True or names == "all":
-            wanted = [name for name, link in known.items() if link.parameter in _WIDTHS]
+            without_effect = {id(part) for part in scales_without_effect(kernel)}
+            wanted = [
+                name
+                for name, link in known.items()
+                if id(link.owner) not in without_effect and np.all(np.asarray(_value(link)) > 0)
+            ]
             if not wanted:
-                raise ValueError(f"optimize={names!r}: the kernel has no width; name one of {list(known)}")
+                raise ValueError(
+                    f"optimize={names!r}: the kernel has no parameter to tune beside γ; name one of "
+                    f"{list(known)}, or set optimize=None"
+                )
             return wanted
         wanted = [names] if isinstance(names, str) else list(names)
         if not wanted:
@@ -107,9 +121,16 @@ class Parameters:
         return wanted
 
     def _values(self) -> list[FloatArray]:
+        return [np.atleast_1d(_value(link)) for link in self._links]
+
+    @property
+    def widths(self) -> list[NDArray[np.intp]]:
+        """Where each width, one number or one for each column, stands in the vector."""
+        ends = np.cumsum(self._sizes)
         return [
-            np.atleast_1d(np.asarray(getattr(link.owner, link.parameter), dtype=np.float64))
-            for link in self._links
+            np.arange(end - size, end)
+            for link, size, end in zip(self._links, self._sizes, ends, strict=True)
+            if link.parameter in _WIDTHS
         ]
 
     @property
@@ -263,6 +284,21 @@ class _Choice:
     loss: Loss
     counts: FloatArray | None
 
+    def on_fewer_rows(self) -> _Choice:
+        """Return the choice on at most a few hundred points, by the squared error."""
+        rows = rows_to_look_at(self.problem.X)
+        if rows is None:
+            return self
+        targets = self.targets[rows]
+        weights = self.problem.weights_or_ones[rows]
+        return _Choice(
+            self.problem.take(rows, weights),
+            targets,
+            self.criterion,
+            lambda predictions: np.average((targets - predictions) ** 2, axis=0, weights=weights),
+            None if self.counts is None else self.counts[rows],
+        )
+
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
         problem = self.problem.with_kernel(kernel)
         try:
@@ -297,10 +333,16 @@ def _by_gradient(
     )
     limits = parameters.bounds(problem.X)
     first = parameters.get()
-    points = [first] + [
-        np.exp(random.uniform(np.log(limits[:, 0]), np.log(limits[:, 1]))) for _ in range(n_restarts)
-    ]
-    starts, ends, values, messages = [], [], [], []
+    look = choose.on_fewer_rows()
+
+    def value(point: FloatArray) -> float:
+        parameters.set(point)
+        selection = look(parameters.kernel, specification)
+        return np.inf if selection is None else float(selection.criterion.min())
+
+    points = [first, *starts(first, parameters.widths, limits, value)]
+    points += [np.exp(random.uniform(np.log(limits[:, 0]), np.log(limits[:, 1]))) for _ in range(n_restarts)]
+    begun, ends, values, messages = [], [], [], []
     n_iter, n_evaluations = [], []
     gamma_limits = None
     for number, point in enumerate(points):
@@ -331,9 +373,12 @@ def _by_gradient(
                 options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
             )
         end = np.exp(found.x)
-        starts.append(start)
+        at_end, at_start = (objective.value_and_gradient(x)[0] for x in (end, start))
+        if not at_end <= at_start:
+            end, at_end = start, at_start
+        begun.append(start)
         ends.append(end)
-        values.append(objective.value_and_gradient(end)[0])
+        values.append(at_end)
         messages.append(str(found.message))
         n_iter.append(int(found.nit))
         n_evaluations.append(objective.n_evaluations)
@@ -348,7 +393,7 @@ def _by_gradient(
     gammas = shifts * (objective.unit if relative else 1.0) / problem.total_weight
     record = Optimization(
         parameters.labels,
-        np.array(starts),
+        np.array(begun),
         np.array(ends),
         np.array(values),
         n_iter,
