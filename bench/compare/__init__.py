@@ -1,0 +1,1 @@
+"""Ours beside what other packages print, one file a comparison."""
