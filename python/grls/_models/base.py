@@ -102,8 +102,7 @@ class FeatureMachine(Estimator):
 
     def _computed_features(self) -> FloatArray:
         """Return the coefficients (l, k) of the features as they are computed with."""
-        coef = self.feature_coef_ if self._computed_coef is None else self._computed_coef
-        return np.asarray(coef).reshape(np.shape(self.feature_coef_)[0], -1)
+        return _columns(self.feature_coef_ if self._computed_coef is None else self._computed_coef)
 
     def _per_output(self, values: FloatArray) -> FloatArray:
         """Return coefficients (p, k) in the shape that users see."""
@@ -229,5 +228,10 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _kernel_coefficients(self) -> FloatArray:
         """Return c as (m, k), whatever shape users see."""
-        c = np.asarray(self.dual_coef_)
-        return np.ascontiguousarray(c.reshape(len(c), -1)) if c.ndim == 1 else c
+        return _columns(self.dual_coef_)
+
+
+def _columns(coefficients: Any) -> FloatArray:
+    """Return coefficients as (p, k): one output may come without its axis."""
+    out = np.asarray(coefficients)
+    return np.ascontiguousarray(out[:, None]) if out.ndim == 1 else out
