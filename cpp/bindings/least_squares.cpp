@@ -277,6 +277,7 @@ void register_least_squares(py::module_& m) {
         return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
       },
       py::kw_only(), py::arg("T"), py::arg("tolerance"));
+  m.def("independent_columns", &independent_columns, py::kw_only(), py::arg("T"), py::arg("tolerance"));
   m.def(
       "phi_prime",
       [](const Matrix<double>& T, const std::string& pivots, double tolerance) {

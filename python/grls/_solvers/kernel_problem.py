@@ -28,7 +28,7 @@ class KernelProblem:
     gram: Gram = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
+        self.tolerance = dependence_tolerance(self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
         self.gram = self.kernel.gram(self.X)
 
