@@ -27,6 +27,7 @@ class Solution:
         feature_covariance: _Floats,
         precision: str,
         iterations: int = ...,
+        residual: float = ...,
         seconds: dict[str, float] = ...,
         status: Status = ...,
     ) -> None: ...
@@ -44,6 +45,8 @@ class Solution:
     def precision(self) -> str: ...
     @property
     def iterations(self) -> int: ...
+    @property
+    def residual(self) -> float: ...
     @property
     def seconds(self) -> dict[str, float]: ...
     @property
