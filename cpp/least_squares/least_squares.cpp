@@ -25,7 +25,7 @@ struct Limits {
   double trusted, accepted;
 };
 template <class S>
-constexpr Limits kLimits = std::is_same_v<S, double> ? Limits{1e-8, 1e-5} : Limits{0.1, 1e-2};
+constexpr Limits kLimits = std::is_same_v<S, double> ? Limits{1e-8, 1e-4} : Limits{0.1, 1e-2};
 
 class Stopwatch {
  public:
