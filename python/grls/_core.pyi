@@ -286,6 +286,7 @@ class Formula:
         groups: Sequence[tuple[Sequence[int], Sequence[float], Sequence[float]]],
         steps: Sequence[tuple[str, int, float, float, int]],
         series: Sequence[Sequence[float]] = ...,
+        centres: Sequence[Sequence[float]] = ...,
     ) -> None: ...
 
 class SingleThreaded:

@@ -206,6 +206,10 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     tolerance = dependence_tolerance(T.dtype)
     T = np.asarray(T, dtype=np.float64)
     K = kernel.matrix(centers, centers)
+    if not np.isfinite(K).all():
+        raise ValueError(
+            f"the kernel {kernel!r} overflows at the centres: scale the columns of X, or the kernel, down"
+        )
     if isinstance(kernel, kernels.Function):
         require_symmetric(K, f"the kernel matrix of {kernel!r}")
     P, pivots, kept = bases.phi_prime(T, "qr", tolerance)
