@@ -41,11 +41,17 @@ using GroupTuple =
     std::tuple<IndexList, std::vector<double>, std::vector<double>>;    // columns, widths, periods
 using StepTuple = std::tuple<std::string, Index, double, double, int>;  // name, group, a, b, degree
 
-// A step "series" has in place of a group the position of its coefficients in `series`.
+// A step "series" has in place of a group the position of its coefficients in `series`. centres: one for each
+// group, or none at all.
 Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<StepTuple>& steps,
-                     const std::vector<std::vector<double>>& series) {
+                     const std::vector<std::vector<double>>& series,
+                     const std::vector<std::vector<double>>& centres) {
   std::vector<ColumnGroup> column_groups;
-  for (const auto& [columns, widths, periods] : groups) column_groups.push_back({columns, widths, periods});
+  for (const auto& [columns, widths, periods] : groups)
+    column_groups.push_back({columns, widths, periods, {}});
+  require(centres.empty() || centres.size() == groups.size(), "there are ", centres.size(), " centres for ",
+          groups.size(), " column groups");
+  for (std::size_t g = 0; g < centres.size(); ++g) column_groups[g].centre = centres[g];
   std::vector<Step> formula;
   for (const auto& [name, group, a, b, degree] : steps) {
     Step step;
@@ -76,7 +82,8 @@ Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<St
 void register_kernels(py::module_& m) {
   py::class_<Formula>(m, "Formula")
       .def(py::init(&make_formula), py::arg("groups"), py::arg("steps"),
-           py::arg("series") = std::vector<std::vector<double>>());
+           py::arg("series") = std::vector<std::vector<double>>(),
+           py::arg("centres") = std::vector<std::vector<double>>());
   m.def(
       "kernel_diagonal",
       [](const Formula& formula, const py::object& rows, int threads) {

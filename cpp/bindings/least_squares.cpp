@@ -58,6 +58,7 @@ struct SolutionResult {
   Reals<kMatrixOrStack> feature_covariance;
   std::string precision;
   int iterations = 0;
+  double residual = 0;
   Seconds seconds;
   Status status = Status::converged;
 };
@@ -116,6 +117,7 @@ SolutionResult solve_any(const Formula* formula, const py::object& data, const M
   out.feature_covariance = std::move(solution.feature_covariance);
   out.precision = name_of(solution.precision);
   out.iterations = solution.iterations;
+  out.residual = solution.residual;
   out.seconds.values["basis"] = solution.seconds.basis;
   out.seconds.values["gram"] = solution.seconds.gram;
   out.seconds.values["assemble"] = solution.seconds.assemble;
@@ -189,6 +191,10 @@ void register_results(py::module_& m) {
             "kernel's variance; zero where a feature was dropped"),
       field("precision", &S::precision, "'double', 'single' or 'mixed': of the factor that was used"),
       field("iterations", &S::iterations, "of conjugate gradients; 0 for a factorisation alone", 0),
+      field("residual", &S::residual,
+            "|y - f - shift c/w| relative to y outside the features' span, the worst output: a bound from the "
+            "factor, or where that is not small as measured",
+            0.0),
       field("seconds", &S::seconds, "what each stage took", Seconds()),
       field("status", &S::status, "how the iterations ended", Status::converged))
       .def_property_readonly(
@@ -307,6 +313,7 @@ void register_least_squares(py::module_& m) {
         return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
       },
       py::kw_only(), py::arg("T"), py::arg("tolerance"));
+  m.def("independent_columns", &independent_columns, py::kw_only(), py::arg("T"), py::arg("tolerance"));
   m.def(
       "phi_prime",
       [](const Matrix<double>& T, const std::string& pivots, double tolerance) {

@@ -89,10 +89,13 @@ void ColumnGroup::check(Index d) const {
   require(periods.empty() || static_cast<Index>(periods.size()) == read, "the kernel has ", periods.size(),
           " periods for ", read, " columns; give one period, or one per column");
   for (const double p : periods) require(p > 0, "kernel periods must be positive, got ", p);
+  require(centre.empty() || static_cast<Index>(centre.size()) == read, "the kernel has a centre of ",
+          centre.size(), " columns for ", read);
 }
 
 std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group) {
   group.check(column_count(rows));
+  if (!group.centre.empty() && !std::holds_alternative<CsrRows>(rows)) return group.centre;
   // Sparse rows stay sparse, and inner products alone need no centre.
   if (!group.distances || std::holds_alternative<CsrRows>(rows)) return {};
   if (!group.periods.empty()) return std::vector<double>(2 * group.periods.size(), 0.0);
@@ -119,7 +122,7 @@ std::vector<double> centre_of(const Context& context, const Rows& rows, const Co
 template <class S>
 bool Points<S>::reads_in_place(const Rows& rows, const ColumnGroup& group) {
   return std::holds_alternative<DenseRows<S>>(rows) && group.columns.empty() && group.widths.empty() &&
-         group.periods.empty() && !group.chi_squared;
+         group.periods.empty() && group.centre.empty() && !group.chi_squared;
 }
 
 template <class S>
@@ -139,7 +142,7 @@ void Points<S>::load(const Context& context, const DenseRows<T>& rows, const Col
   by_row_ = group.distances && !centred_;
   const bool by_column = group.chi_squared || (group.distances && centred_ && d_ <= kDirectColumns);
   const bool with_norms = group.distances && centred_ && !by_column,
-             with_offsets = centred_ && group.products;
+             with_offsets = centred_ && group.products && group.centre.empty();
   bool copied = true;
   if constexpr (std::is_same_v<S, T>) copied = !reads_in_place(rows, group) || !order.empty() || centred_;
   if (copied) {
@@ -220,6 +223,13 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
   }
   starts_.assign(1, 0);
   norms_.assign(static_cast<std::size_t>(n_), S(0));
+  // <x - μ, z - μ> = <x, z> + offset(x) + offset(z), offset(x) = |μ|²/2 - <x, μ>: rows stay sparse.
+  double half = 0;
+  for (std::size_t c = 0; c < group.centre.size(); ++c) {
+    const double mu = group.centre[c] / width(group, static_cast<Index>(c));
+    half += mu * mu / 2;
+  }
+  if (!group.centre.empty()) offsets_.assign(static_cast<std::size_t>(n_), S(0));
   for (Index i = 0; i < n_; ++i) {
     const auto push = [&](Index column, S value) {
       columns_.push_back(column);
@@ -227,19 +237,24 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
       norms_[static_cast<std::size_t>(i)] += group.chi_squared ? value : value * value;
     };
     const Index from = order.empty() ? i : order[static_cast<std::size_t>(i)];
+    double offset = half;
     for (std::int64_t e = rows.starts[from]; e < rows.starts[from + 1]; ++e) {
       const Index p = place.empty() ? rows.columns[e] : place[static_cast<std::size_t>(rows.columns[e])];
       if (p < 0 || rows.values[e] == 0) continue;
       const Index c = named.empty() ? p : named[static_cast<std::size_t>(p)];
       if (group.periods.empty()) {
         if (group.chi_squared) check_histogram(rows.values[e], from, rows.columns[e]);
-        push(p, static_cast<S>(rows.values[e] / width(group, c)));
+        const double value = rows.values[e] / width(group, c);
+        push(p, static_cast<S>(value));
+        if (!group.centre.empty())
+          offset -= value * group.centre[static_cast<std::size_t>(c)] / width(group, c);
       } else {
         const Wound wound(rows.values[e], group.periods[static_cast<std::size_t>(c)]);
         push(2 * p, static_cast<S>(wound.cosine / width(group, c)));
         push(2 * p + 1, static_cast<S>(wound.sine / width(group, c)));
       }
     }
+    if (!group.centre.empty()) offsets_[static_cast<std::size_t>(i)] = static_cast<S>(offset);
     starts_.push_back(static_cast<std::int64_t>(values_.size()));
   }
 }
@@ -340,8 +355,8 @@ void Points<S>::self_products(S* out) const {
       out[i] = norms_[static_cast<std::size_t>(i)];
     } else {
       out[i] = Eigen::Map<const Vector<S>>(rows_ + i * d_, d_).squaredNorm();
-      if (centred_) out[i] += 2 * offsets_[static_cast<std::size_t>(i)];
     }
+    if (!offsets_.empty()) out[i] += 2 * offsets_[static_cast<std::size_t>(i)];
   }
 }
 
@@ -361,7 +376,7 @@ void Points<S>::to_distances(const Points& a, Index i0, Index ni, const Points& 
 template <class S>
 void Points<S>::uncentre(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                          Index ld) {
-  if (!a.centred_) return;
+  if (a.offsets_.empty()) return;
   for (Index j = 0; j < nj; ++j) {
     vmath::add(out + j * ld, a.offsets_.data() + i0, ni);
     vmath::shift(out + j * ld, ni, b.offsets_[j0 + j]);

@@ -38,6 +38,8 @@ struct ColumnGroup {
   // One per column read: a column x becomes two, the point on the unit circle at the angle 2πx / period;
   // empty: columns stay as they are.
   std::vector<double> periods;
+  // One per column read: inner products are those of the points moved by it; empty: of the points themselves.
+  std::vector<double> centre;
   bool products = false;     // some term needs <x, z>
   bool distances = false;    // some term needs |x - z|²
   bool chi_squared = false;  // some term needs Σ (x - z)² / (x + z): then no value may be negative

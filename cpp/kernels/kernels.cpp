@@ -76,6 +76,8 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
     group.chi_squared |= read == Quantity::chi_squared;
     require(!group.chi_squared || (!group.products && !group.distances),
             "columns read as histograms need a column group of their own");
+    require(group.centre.empty() || (step.term == Term::linear && !group.distances),
+            "only inner products by themselves are moved to a centre");
     require(group.periods.empty() || !(group.products || group.chi_squared),
             "columns with periods give distances only");
   }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 #include <type_traits>
 
 #include "base/errors.hpp"
+#include "least_squares/residual.hpp"
 #include "matrices/factor.hpp"
 #include "matrices/refine.hpp"
 
@@ -15,6 +17,15 @@ namespace grls {
 namespace {
 
 constexpr double kResidual = 1e-12;  // relative residual a refined solution must reach
+constexpr int kCorrections = 3;      // of a solution that misses its equations, with the factor at hand
+
+// Relative residuals: a bound below `trusted` needs no look at the residual itself, and above `accepted`
+// there is no solution.
+struct Limits {
+  double trusted, accepted;
+};
+template <class S>
+constexpr Limits kLimits = std::is_same_v<S, double> ? Limits{1e-8, 1e-4} : Limits{0.1, 1e-2};
 
 class Stopwatch {
  public:
@@ -111,11 +122,118 @@ bool mixed_pays(const BlockTriangle<double>& A, double shift) {
 }
 
 template <class S>
+double trace_of(const BlockTriangle<S>& A) {
+  double trace = 0;
+  for (Index c = 0; c < A.pivots(); ++c) trace += static_cast<double>(*A.column(c, c));
+  return trace;
+}
+
+// |A| |z| / |NᵀY| of the worst column, with the trace for the norm of A: a bound on how much rounding in A
+// grows on its way to the residual. What is left of Y where the features explain all of it is rounding.
+double condition(double trace, const Matrix<double>& B, const Reduced& reduced) {
+  const Index n = reduced.z.rows();
+  double worst = 0;
+  for (Index p = 0; p < B.cols(); ++p) {
+    const double size = std::max(B.col(p).head(n).norm(), 1e-9 * B.col(p).norm());
+    if (size > 0) worst = std::max(worst, trace * reduced.z.col(p).norm() / size);
+  }
+  return worst;
+}
+
+// From the coordinates in the basis: z over the null space, and the part that a finite prior variance leaves
+// to the features.
+template <class S>
+void store_answer(const Problem& problem, const Assembled<S>& assembled, const Reduced& reduced,
+                  Solution& solution) {
+  const Basis& basis = assembled.basis;
+  const Index n = reduced.z.rows(), l = reduced.r.rows();
+  Matrix<double> coordinates = Matrix<double>::Zero(n + l, reduced.z.cols());
+  coordinates.topRows(n) = reduced.z;
+  Matrix<double> features = reduced.r;  // C β
+  solution.quadratic = reduced.quadratic;
+  if (std::isfinite(problem.feature_variance)) {
+    const Matrix<double> penalised = shrink(reduced.schur, problem.feature_variance, reduced.r);
+    coordinates.topRows(n) -= reduced.across * penalised;
+    coordinates.bottomRows(l) = penalised;
+    solution.quadratic += (reduced.r.array() * penalised.array()).colwise().sum().matrix().transpose();
+    features = problem.feature_variance * penalised;
+  }
+  solution.c = basis.restored(basis.times(coordinates));
+  if (assembled.s.size() > 0) solution.c = assembled.s.asDiagonal() * solution.c;
+  solution.beta = basis.feature_coefficients(features);
+}
+
+Matrix<double> feature_covariance(const Problem& problem, const Basis& basis, const Reduced& reduced) {
+  const double t = problem.feature_variance;
+  const Matrix<double> spread =
+      std::isfinite(t) ? Matrix<double>(t * shrink(reduced.schur, t, reduced.schur)) : reduced.schur;
+  return basis.feature_coefficients(basis.feature_coefficients(spread).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+}
+
+// The residual of a solution in the coordinates of the basis, and its size relative to Y.
+struct Missed {
+  Matrix<double> B;  // (m, k): Mᵀ of what is missed
+  double relative = 0;
+};
+
+template <class S>
+Missed missed(const Context& context, const Problem& problem, const Assembled<S>& assembled,
+              const Solution& solution) {
+  Matrix<double> left = residuals(context, problem, assembled.basis, solution.c, solution.beta);
+  if (assembled.s.size() > 0) left = assembled.s.asDiagonal() * left;
+  Missed out;
+  for (Index p = 0; p < left.cols(); ++p) {
+    const double size =
+        std::max(assembled.B.col(p).head(assembled.A->pivots()).norm(), 1e-9 * assembled.B.col(p).norm());
+    const double share = left.col(p).norm() / (size > 0 ? size : 1);
+    if (!(share <= out.relative)) out.relative = share;
+  }
+  out.B = assembled.basis.transposed_times(assembled.basis.ordered(left));
+  return out;
+}
+
+// Measures the residual of a solution, and takes it off with the factor as long as that helps.
+template <class S>
+void correct(const Context& context, const Problem& problem, const Assembled<S>& assembled, Reduced& reduced,
+             Solution& solution) {
+  const BlockTriangle<S>& A = *assembled.A;
+  const Index n = A.pivots(), m = assembled.B.rows();
+  const Matrix<double> L21 = rows_of(A, n, m, n);
+  Missed now = missed(context, problem, assembled, solution);
+  solution.residual = now.relative;
+  for (int step = 0; step < kCorrections && now.relative > kLimits<S>.trusted; ++step) {
+    Eigen::RowVectorXd size = now.B.colwise().norm();
+    for (double& value : size) value = value > 0 ? value : 1;
+    Matrix<S> x = (now.B.topRows(n) * size.cwiseInverse().asDiagonal()).template cast<S>();
+    solve_forward(context, A, x);
+    Reduced next = reduced;
+    next.r += now.B.bottomRows(m - n) - L21 * (x.template cast<double>() * size.asDiagonal());
+    solve_transposed(context, A, x);
+    next.z += x.template cast<double>() * size.asDiagonal();
+    next.quadratic = (assembled.B.topRows(n).array() * next.z.array()).colwise().sum().transpose();
+    Solution trial = solution;
+    store_answer(problem, assembled, next, trial);
+    now = missed(context, problem, assembled, trial);
+    if (!(now.relative < 0.5 * solution.residual)) return;
+    trial.residual = now.relative;
+    reduced = std::move(next);
+    solution = std::move(trial);
+  }
+}
+
+[[noreturn]] void refuse(double residual, double condition) {
+  std::ostringstream message;
+  message.precision(2);
+  message << "its condition number is about " << condition << ", and the solution misses its equations by "
+          << residual << " of the targets";
+  throw NotPositiveDefinite(message.str());
+}
+
+template <class S>
 Solution solve_in(const Context& context, const Problem& problem) {
   const Index m = problem.Y.rows(), k = problem.Y.cols();
   const Assembled<S> assembled = assemble_problem<S>(context, problem);
   const Basis& basis = assembled.basis;
-  const Vector<double>& s = assembled.s;
   const Matrix<double>& B = assembled.B;
   BlockTriangle<S>& A = *assembled.A;
   const Index n = A.pivots();
@@ -127,6 +245,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
 
   Stopwatch watch;
   shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
+  const double trace = trace_of(A);
   set_border(B, A);
   const bool shrunk = std::isfinite(problem.feature_variance);
   std::optional<Reduced> reduced;
@@ -145,26 +264,18 @@ Solution solve_in(const Context& context, const Problem& problem) {
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
-  // Coordinates in the basis: z over the null space, then the part a finite prior variance leaves to the
-  // features.
-  Matrix<double> coordinates = Matrix<double>::Zero(m, k);
-  coordinates.topRows(n) = reduced->z;
-  Matrix<double> features = reduced->r, spread = reduced->schur;  // C β, and its covariance / τ²
-  if (shrunk) {
-    const double t = problem.feature_variance;
-    const Matrix<double> held = shrink(reduced->schur, t, reduced->r);
-    coordinates.topRows(n) -= reduced->across * held;
-    coordinates.bottomRows(m - n) = held;
-    reduced->quadratic += (reduced->r.array() * held.array()).colwise().sum().matrix().transpose();
-    features = t * held;
-    spread = t * shrink(reduced->schur, t, reduced->schur);
+  store_answer(problem, assembled, *reduced, solution);
+  solution.residual = std::numeric_limits<S>::epsilon() * condition(trace, B, *reduced);
+  if (!(solution.residual <= kLimits<S>.trusted)) {
+    if (solution.precision == Precision::mixed) {
+      Problem again = problem;
+      again.precision = Precision::float64;
+      return solve_in<S>(context, again);
+    }
+    correct(context, problem, assembled, *reduced, solution);
+    if (!(solution.residual <= kLimits<S>.accepted)) refuse(solution.residual, condition(trace, B, *reduced));
   }
-  solution.c = basis.restored(basis.times(coordinates));
-  if (s.size() > 0) solution.c = s.asDiagonal() * solution.c;
-  solution.beta = basis.feature_coefficients(features);
-  solution.quadratic = reduced->quadratic;
-  solution.feature_covariance =
-      basis.feature_coefficients(basis.feature_coefficients(spread).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+  solution.feature_covariance = feature_covariance(problem, basis, *reduced);
   solution.seconds.solve = watch.lap();
   return solution;
 }

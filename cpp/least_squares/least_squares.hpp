@@ -55,11 +55,16 @@ struct Solution {
   IndexList kept;                     // features that have a coefficient
   Precision precision;                // of the factor that was used
   int iterations = 0;                 // of conjugate gradients, in mixed precision
+  // |y - f - shift c/w| over |y| outside the features' span, the worst column: a bound from the factor, and
+  // where that bound is not small what was measured.
+  double residual = 0;
   struct {
     double basis, gram, assemble, factor, solve;
   } seconds{};
 };
 
+// Throws NotPositiveDefinite where the matrix is, or is so ill-conditioned that the solution does not solve
+// its equations.
 Solution solve(const Context& context, const Problem& problem);
 
 // The memory of a factorisation of that order: samples and right-hand sides.

@@ -1,9 +1,11 @@
 #include "matrices/basis.hpp"
 
+#include <Eigen/Householder>
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/errors.hpp"
@@ -25,6 +27,42 @@ Basis trivial_basis(const Matrix<double>& T) {
   basis.Z.resize(T.rows(), 0);
   return basis;
 }
+
+// Householder's QR of the columns that are independent of those before them: Q = I - V F Vᵀ with rows in
+// reverse, R in the units of the columns.
+struct Reflectors {
+  IndexList kept;
+  Matrix<double> V, F, R;  // (m, r), (r, r) upper triangular, likewise
+
+  Reflectors(const Matrix<double>& T, double tolerance) {
+    const Index m = T.rows(), most = std::min(m, T.cols());
+    V = Matrix<double>::Zero(m, most);
+    F = R = Matrix<double>::Zero(most, most);
+    Index rank = 0;
+    for (Index c = 0; c < T.cols() && rank < m; ++c) {
+      // Of unit length, so that dependence is judged apart from the units of a feature.
+      const double norm = T.col(c).stableNorm();
+      if (!(norm > 0)) continue;
+      Vector<double> v = T.col(c).reverse() / norm;
+      const auto before = V.leftCols(rank);
+      v -= before * (F.topLeftCorner(rank, rank).transpose() * (before.transpose() * v));
+      if (!(v.tail(m - rank).norm() > tolerance)) continue;
+      double tau = 0, beta = 0;
+      auto essential = V.col(rank).tail(m - rank - 1);
+      v.tail(m - rank).makeHouseholder(essential, tau, beta);
+      V(rank, rank) = 1;
+      F.col(rank).head(rank) = -tau * (F.topLeftCorner(rank, rank) * (before.transpose() * V.col(rank)));
+      F(rank, rank) = tau;
+      R.col(rank).head(rank) = norm * v.head(rank);
+      R(rank, rank) = norm * beta;
+      kept.push_back(c);
+      ++rank;
+    }
+    V.conservativeResize(m, rank);
+    F.conservativeResize(rank, rank);
+    R.conservativeResize(rank, rank);
+  }
+};
 
 }  // namespace
 
@@ -52,41 +90,20 @@ Matrix<double> Basis::restored(const Matrix<double>& X) const {
 
 Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
   if (T.size() == 0 || T.isZero(0)) return trivial_basis(T);
-  const Index m = T.rows();
   Basis basis;
   basis.n_features = T.cols();
-
-  // Columns of unit length, so that dependence is judged apart from the units of a feature. Rows in reverse:
-  // the reflectors then leave their triangle in the last rows, and the null space comes first.
-  Vector<double> norms = T.colwise().norm();
-  for (double& norm : norms) norm = norm > 0 ? norm : 1;
-  const Eigen::ColPivHouseholderQR<Matrix<double>> qr(
-      (T * norms.cwiseInverse().asDiagonal()).colwise().reverse());
-
-  const auto& R = qr.matrixQR();
-  Index rank = 0;
-  while (rank < std::min(m, T.cols()) && std::abs(R(rank, rank)) > tolerance) ++rank;
-  const auto& permutation = qr.colsPermutation().indices();
-  for (Index p = 0; p < rank; ++p) basis.kept.push_back(permutation[p]);
-
-  // Compact form of the first `rank` reflectors: Q = I - V F Vᵀ, F upper triangular.
-  basis.V = Matrix<double>::Zero(m, rank);
-  Matrix<double> F = Matrix<double>::Zero(rank, rank);
-  for (Index p = 0; p < rank; ++p) {
-    basis.V(p, p) = 1;
-    basis.V.col(p).tail(m - p - 1) = R.col(p).tail(m - p - 1);
-    const double tau = qr.hCoeffs()[p];
-    F.col(p).head(p) = -tau * (F.topLeftCorner(p, p) * (basis.V.leftCols(p).transpose() * basis.V.col(p)));
-    F(p, p) = tau;
-  }
-  basis.V = basis.V.colwise().reverse().eval();
-  basis.Z = basis.V * F;
-
-  basis.C = Matrix<double>::Zero(rank, rank);
-  for (Index p = 0; p < rank; ++p)
-    for (Index q = 0; q <= p; ++q)
-      basis.C(rank - 1 - q, p) = R(q, p) * norms[basis.kept[static_cast<std::size_t>(p)]];
+  const Reflectors qr(T, tolerance);
+  basis.kept = qr.kept;
+  // Rows in reverse: the reflectors then leave their triangle in the last rows, and the null space comes
+  // first.
+  basis.V = qr.V.colwise().reverse();
+  basis.Z = basis.V * qr.F;
+  basis.C = qr.R.colwise().reverse();
   return basis;
+}
+
+IndexList independent_columns(const Matrix<double>& T, double tolerance) {
+  return T.size() == 0 ? IndexList() : Reflectors(T, tolerance).kept;
 }
 
 Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
@@ -94,8 +111,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   const Index m = T.rows();
   Basis basis;
   basis.n_features = T.cols();
-  basis.kept = orthonormal_basis(T, tolerance).kept;
-  std::sort(basis.kept.begin(), basis.kept.end());
+  basis.kept = independent_columns(T, tolerance);
   const Index rank = basis.rank();
   const Matrix<double> kept = columns_of(T, basis.kept);
 
@@ -119,7 +135,9 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
     const Vector<double> pivot_sizes =
         Eigen::FullPivLU<Matrix<double>>(basis.C * units.asDiagonal()).matrixLU().diagonal().cwiseAbs();
     const double ratio = pivot_sizes.minCoeff() / pivot_sizes.maxCoeff();
-    require(ratio > tolerance, "the features at the pivot samples form a singular matrix (ratio of pivots ",
+    // The features are independent; these rows of them must be so to rounding only.
+    const double rounding = 10 * std::sqrt(static_cast<double>(m)) * std::numeric_limits<double>::epsilon();
+    require(ratio > rounding, "the features at the pivot samples form a singular matrix (ratio of pivots ",
             ratio, "); use pivots='qr', or put samples with independent features first");
     // φ' = T B⁻¹, eq. (12)
     ordered = basis.C.transpose().partialPivLu().solve(ordered.transpose()).transpose().eval();

@@ -31,7 +31,11 @@ struct Basis {
   Matrix<double> restored(const Matrix<double>& X) const;
 };
 
-// tolerance: a feature is dependent when less than this share of it is left outside the span of the others.
+// The rule of dependence, here and nowhere else: columns of T are examined in their order, and one of which
+// no more than the share `tolerance` is left outside the span of those kept before it is dropped. Which one
+// goes does not depend on the samples, and an added feature never takes the place of another.
+IndexList independent_columns(const Matrix<double>& T, double tolerance);
+
 Basis orthonormal_basis(const Matrix<double>& T, double tolerance);
 
 enum class Pivots { qr, first };

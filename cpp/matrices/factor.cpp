@@ -115,7 +115,7 @@ class PartialLlt {
       const S pivot = block[q * A_.ld(k) + q];
       definite = pivot * pivot > smallest;
     }
-    if (!definite) throw NotPositiveDefinite("the matrix to factorise is not positive definite");
+    if (!definite) throw NotPositiveDefinite("a pivot of its factorisation is zero or negative");
   }
 
   void solve_rows(Index k, Index first, Index last) {

@@ -51,7 +51,7 @@ def _features(T: ArrayLike) -> tuple[FloatArray, float]:
     given = np.asarray(T)
     checked = check_array(given, dtype=np.float64, input_name="T", ensure_min_features=0)
     dtype = np.float32 if given.dtype == np.float32 else np.float64
-    return checked, dependence_tolerance(len(checked), dtype)
+    return checked, dependence_tolerance(dtype)
 
 
 def _square(Phi: ArrayLike, name: str = "Phi") -> FloatArray:

@@ -19,6 +19,7 @@ from ._models.progress import Stages
 from ._solvers import memory, spectrum
 from ._validation import FloatArray, choice, integer, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
+from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
 
 __all__ = ["KernelPCA"]
@@ -368,7 +369,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
         random = check_random_state(self.random_state)
         stages = Stages(self.verbose)
-        self.kernel_ = kernel.resolve(X, getattr(self, "feature_names_in_", None))
+        resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
+        self.kernel_ = about_the_data(resolved, X, np.ones((m, 1)), free=True)  # it is centred in any case
         self.eigen_solver_ = "dense"
         if self.n_centers is None:
             if self._is_iterative(m, n_components):

@@ -8,6 +8,7 @@ __all__ = [
     "ExtrapolationWarning",
     "IndefiniteKernelWarning",
     "NotPositiveDefiniteError",
+    "PrecisionWarning",
     "SolverError",
 ]
 
@@ -26,6 +27,10 @@ class DependentFeaturesWarning(UserWarning):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel matrix has negative eigenvalues; what belongs to them was left out."""
+
+
+class PrecisionWarning(UserWarning):
+    """Rounding costs more digits than the data have to spare."""
 
 
 class SolverError(RuntimeError):

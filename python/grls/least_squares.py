@@ -94,7 +94,7 @@ class _GRLS(KernelMachine):
             solution = self._solve(chosen, samples.targets, precision)
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
-                _not_definite(training.kernel, self.regularization, training.n_samples)
+                _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
             ) from error
         self._store(training, chosen, solution)
         self._set_uncertainty(problem, solution, samples.targets)
@@ -291,10 +291,10 @@ def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)))
 
 
-def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int) -> str:
+def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int, found: str) -> str:
     message = (
         f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization!r} "
-        "is not positive definite to working precision; "
+        f"is not positive definite to working precision ({found}); "
     )
     if kernel.order is None:
         return (

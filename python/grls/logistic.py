@@ -294,7 +294,7 @@ def _as_features(training: Training, s: FloatArray, variance: float) -> tuple[_F
     # With S½T = QR the prior of variance τ on Rβ is the kernel τ GGᵀ, G = TR⁻¹. S are the samples' weights,
     # not those of a Newton step: the prior must not change on the way.
     weighted = np.sqrt(s)[:, None] * T
-    kept = independent_columns(weighted, dependence_tolerance(m, training.T.dtype))
+    kept = independent_columns(weighted, dependence_tolerance(training.T.dtype))
     R = linalg.qr(weighted[:, kept], mode="economic")[1]
     G = linalg.solve_triangular(R, T[:, kept].T, trans="T").T
     back = np.zeros((n_free, m))

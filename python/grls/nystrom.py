@@ -48,6 +48,7 @@ from ._validation import (
     require_number_for_gradients,
     sample_weights,
 )
+from .kernels.origin import about_the_data
 from .kernels.polynomials import require_polynomials
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
@@ -187,6 +188,7 @@ class _Nystrom(KernelMachine):
                 "part: raise n_centers above the number of features, or give more rows"
             )
         require_polynomials(kernel, chosen, T, None if names is None else list(names))
+        kernel = about_the_data(kernel, pool.X, T, free=True)
         fraction = float(self.validation_fraction) if self.regularization == "holdout" else 0.0
         built = centers_.build(kernel, chosen, T, self.precision)
         return Plan(built, free, self.precision, fraction, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +24,7 @@ from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
 from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
+from ._solvers.certificate import PairOfClasses, certify, within_bounds
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import independent_columns
 from ._solvers.results import Status, SvmSolution
@@ -34,6 +36,8 @@ __all__ = ["SVMGBClassifier"]
 
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _OSQP_ITERATIONS = 100_000
+_OSQP_SHARE = 1e-2  # of the gap allowed: its residuals are no gaps
+_DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
 class SVMGBClassifier(ClassifierMixin, KernelMachine):
@@ -120,9 +124,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         The classes of each pair, as positions in ``classes_``. The function of a pair is positive for the
         first of the two; with two classes in all, for the second one. Both as in `SVC`.
     objective_ : ndarray of shape (n_pairs,)
-        The objective reached.
+        The objective of the model, from its own coefficients.
     duality_gap_ : ndarray of shape (n_pairs,)
-        The duality gap, relative to the objective.
+        The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations.
     feature_names_free_ : list of str
@@ -276,15 +280,27 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self._require_memory(training, labels, len(pairs), by_osqp)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         if by_osqp:
-            solution = _by_osqp(self, problem, labels, pairs)
+            tol = _OSQP_SHARE * float(self.tol)
+            solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs, tol))
+            said = ~solved.converged  # by OSQP, in a warning of its own
+            if ((solved.relative_gap > self.tol) & ~said).any():
+                with warnings.catch_warnings():  # that is for us to say
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    again = _by_osqp(self, problem, labels, pairs, _OSQP_SHARE * tol)
+                solved.improve(_certified(self, problem, labels, pairs, again))
         else:
             start = self._start(training, labels, classes, len(pairs))
-            solution = self._solve(problem, labels, len(classes), solver, start)
-            self._warn(solution, classes, pairs)
-        beta = np.array(solution.beta)
-        if self.bias == "lp":
-            _set_bias(self, problem, labels, pairs, solution, beta)
-        self._store(training, labels, classes, pairs, solution, beta)
+            solution = self._solve(problem, labels, len(classes), solver, start, float(self.tol))
+            solved = _certified(self, problem, labels, pairs, solution)
+            said = np.zeros(len(pairs), dtype=bool)
+            if (np.asarray(solution.converged) & (solved.relative_gap > self.tol)).any():
+                # Reached by the numbers the solver went by, and not by the model: once more from here, in
+                # double precision.
+                tol = min(0.1 * float(self.tol), _DOUBLE_PRECISION)
+                again = self._solve(problem, labels, len(classes), solver, solved.c, tol)
+                solved.improve(_certified(self, problem, labels, pairs, again))
+        self._warn(solved, said, classes, pairs)
+        self._store(training, labels, classes, pairs, solved)
         if self.verbose:
             self._report()
 
@@ -295,6 +311,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         n_classes: int,
         solver: str,
         start: FloatArray | None,
+        tol: float,
     ) -> SvmSolution:
         try:
             return problem.svm(
@@ -303,7 +320,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 float(self.C),
                 feature_variance=float(self.feature_variance),
                 solver=solver,
-                tol=float(self.tol),
+                tol=tol,
                 max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
                 cache_bytes=float(self.cache_size) * 2**20,
                 start=start,
@@ -321,10 +338,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         labels: NDArray[np.intp],
         classes: Any,
         pairs: NDArray[np.intp],
-        solution: SvmSolution,
-        beta: FloatArray,
+        solution: _Solved,
     ) -> None:
-        dual_coef = np.asarray(solution.c)
+        dual_coef = solution.c
         support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
         self._store_features(training.features, sorted(set().union(*solution.kept)))
         self._store_kernel(training)
@@ -333,14 +349,14 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self._gram_support = support
         self.support_ = support if rows is None else rows[support]
         self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
-        self._store_coefficients(training.features, beta)
+        self._store_coefficients(training.features, solution.beta)
         self._store_leverage(training.T, training.samples.weights)
         self.n_support_ = np.bincount(labels[support], minlength=len(classes))
         self.classes_ = classes
         self.pairs_ = pairs
-        self.objective_ = np.array(solution.objective)
-        self.duality_gap_ = np.array(solution.relative_gap)
-        self.n_iter_ = np.array(solution.iterations, dtype=np.intp)
+        self.objective_ = solution.objective
+        self.duality_gap_ = solution.relative_gap
+        self.n_iter_ = solution.iterations
         self._C_fit = float(self.C)
         self._labels_fit = labels[support]
         self._n_samples_fit = training.n_samples
@@ -386,11 +402,13 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             start[(found >= 0) & (labels != self._labels_fit[found])] = 0  # the row has changed sides
         return start
 
-    def _warn(self, solution: SvmSolution, classes: Any, pairs: NDArray[np.intp]) -> None:
-        missed = np.flatnonzero(~np.asarray(solution.converged))
+    def _warn(
+        self, solution: _Solved, said: NDArray[np.bool_], classes: Any, pairs: NDArray[np.intp]
+    ) -> None:
+        missed = np.flatnonzero((~solution.converged | (solution.relative_gap > self.tol)) & ~said)
         if len(missed) == 0:
             return
-        worst = missed[np.argmax(np.asarray(solution.relative_gap)[missed])]
+        worst = missed[np.argmax(solution.relative_gap[missed])]
         a, b = classes[pairs[worst]].tolist()
         warnings.warn(
             f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
@@ -551,7 +569,11 @@ def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> 
 
 
 def _by_osqp(
-    model: SVMGBClassifier, problem: KernelProblem, labels: NDArray[np.intp], pairs: NDArray[np.intp]
+    model: SVMGBClassifier,
+    problem: KernelProblem,
+    labels: NDArray[np.intp],
+    pairs: NDArray[np.intp],
+    tol: float,
 ) -> SvmSolution:
     """Solve every pair by OSQP."""
     kernel: Any = problem.kernel
@@ -559,6 +581,7 @@ def _by_osqp(
     weights = problem.weights_or_ones
     c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
     solved, independent = [], []
+    limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
     for p, pair in enumerate(pairs):
         rows = np.flatnonzero(np.isin(labels, pair))
         kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
@@ -570,8 +593,8 @@ def _by_osqp(
             weights=weights[rows],
             formulation=model.formulation,
             feature_variance=float(model.feature_variance),
-            tol=1e-2 * model.tol,
-            max_iter=model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
+            tol=tol,
+            max_iter=limit,
         )
         c[rows, p], beta[kept, p] = found.c, found.beta
         solved.append(found)
@@ -588,24 +611,86 @@ def _by_osqp(
     )
 
 
-def _set_bias(
+@dataclass
+class _Solved:
+    """All pairs of classes, and what their coefficients reach."""
+
+    c: FloatArray  # (m, n_pairs)
+    beta: FloatArray  # (l, n_pairs)
+    kept: list[Any]
+    iterations: NDArray[np.intp]
+    converged: NDArray[np.bool_]  # as the solver says
+    objective: FloatArray
+    relative_gap: FloatArray
+
+    def improve(self, other: _Solved) -> None:
+        """Take over the pairs that another solution has a smaller gap in."""
+        better = other.relative_gap < self.relative_gap
+        for name in ("c", "beta"):
+            getattr(self, name)[:, better] = getattr(other, name)[:, better]
+        for name in ("converged", "objective", "relative_gap"):
+            getattr(self, name)[better] = getattr(other, name)[better]
+        self.iterations = self.iterations + other.iterations
+
+
+def _certified(
     model: SVMGBClassifier,
     problem: KernelProblem,
     labels: NDArray[np.intp],
     pairs: NDArray[np.intp],
     solution: SvmSolution,
+) -> _Solved:
+    """Return a solution with the objective and the gap of its coefficients, which are the model's."""
+    c, beta = np.array(solution.c, order="C"), np.array(solution.beta)
+    weights, n_classes = problem.weights_or_ones, len(np.unique(labels))
+    parts = []
+    inside = c.copy()
+    for p, pair in enumerate(pairs):
+        rows = np.flatnonzero(np.isin(labels, pair))
+        y = _signs(labels[rows], pair, n_classes)
+        parts.append(PairOfClasses(rows, y, problem.T[rows], model.C * weights[rows], weights[rows]))
+        inside[rows, p] = within_bounds(parts[-1], c[rows, p])
+    image = problem.kernel_times(c)
+    feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
+    if model.bias == "lp":
+        _set_bias(model, parts, image, solution.kept, beta)
+    certificates = [
+        certify(
+            part,
+            c[part.rows, p],
+            beta[:, p],
+            image[part.rows, p],
+            feasible[part.rows, p],
+            float(model.feature_variance),
+            problem.tolerance,
+        )
+        for p, part in enumerate(parts)
+    ]
+    return _Solved(
+        c,
+        beta,
+        list(solution.kept),
+        np.array(solution.iterations, dtype=np.intp),
+        np.array(solution.converged, dtype=bool),
+        np.array([found.objective for found in certificates]),
+        np.array([found.relative_gap for found in certificates]),
+    )
+
+
+def _set_bias(
+    model: SVMGBClassifier,
+    parts: list[PairOfClasses],
+    image: FloatArray,
+    kept: Any,
     beta: FloatArray,
 ) -> None:
-    """Put the solutions of the linear program (25) in place of the multipliers."""
-    known = problem.kernel_times(np.ascontiguousarray(solution.c))
-    weights = problem.weights_or_ones
-    for p, pair in enumerate(pairs):
-        rows, kept = np.flatnonzero(np.isin(labels, pair)), solution.kept[p]
-        beta[kept, p] = osqp.bias(
-            known[rows, p],
-            problem.T[rows][:, kept],
-            _signs(labels[rows], pair, len(np.unique(labels))),
-            model.C * weights[rows],
+    """Put the solutions of the linear program (25) in place of the multipliers; image (m, n_pairs) = Φc."""
+    for p, part in enumerate(parts):
+        beta[kept[p], p] = osqp.bias(
+            image[part.rows, p],
+            part.T[:, kept[p]],
+            part.y,
+            part.bounds,
             model.tol,
             model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
         )

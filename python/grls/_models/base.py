@@ -13,6 +13,7 @@ from .. import kernels
 from .._validation import FloatArray, all_or_nothing
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
+from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
 from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of
@@ -199,6 +200,8 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         names = getattr(self, "feature_names_in_", None)
         training.kernel = kernels.as_kernel(self.kernel).resolve(samples.X, names)
         require_polynomials(training.kernel, samples.X, training.T, None if names is None else list(names))
+        free = getattr(self, "feature_variance", np.inf) == np.inf
+        training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
         return training
 
     def _store_kernel(self, training: Training) -> None:

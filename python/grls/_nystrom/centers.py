@@ -144,6 +144,7 @@ class Centers:
     A: FloatArray  # (l, l): T A are the features that are summed, one apiece at the pivots
     T: FloatArray  # (r + q, l): the features at the centres
     kept: list[int]  # the q features that the centres tell apart
+    tolerance: float  # of dependent features
 
     @property
     def rank(self) -> int:
@@ -202,9 +203,13 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     memory.require(
         memory.centres_bytes(M), f"the kernel matrix of {M} centres and its factor", "lower n_centers"
     )
-    tolerance = dependence_tolerance(M, T.dtype)
+    tolerance = dependence_tolerance(T.dtype)
     T = np.asarray(T, dtype=np.float64)
     K = kernel.matrix(centers, centers)
+    if not np.isfinite(K).all():
+        raise ValueError(
+            f"the kernel {kernel!r} overflows at the centres: scale the columns of X, or the kernel, down"
+        )
     if isinstance(kernel, kernels.Function):
         require_symmetric(K, f"the kernel matrix of {kernel!r}")
     P, pivots, kept = bases.phi_prime(T, "qr", tolerance)
@@ -231,6 +236,7 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
         A,
         T[used],
         kept,
+        tolerance,
     )
 
 

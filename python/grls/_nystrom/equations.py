@@ -11,34 +11,29 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from .._selection.regularization import largest_of_the_best, shifts_to_try
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
-from .._solvers.rank import dependence_tolerance
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .centers import Centers
 from .sums import Part
 
 CRITERIA = ("gcv", "holdout")
+_SUMS_ROUNDING = 1e-13  # of a sum of squares, relative to it
 
 
-def _independent(S: FloatArray, sizes: FloatArray, tolerance: float) -> list[int]:
-    """Return the features (of sums S = TᵀT) that are not made of the others, the clearest first.
+def _independent(S: FloatArray, sizes: FloatArray, order: list[int], tolerance: float) -> list[int]:
+    """Return the features (of sums S = TᵀT) that do not depend on those before them in `order`.
 
-    A feature counts as made of the others when less than the share `tolerance` of `sizes` (its own length
-    before the pivots' part was taken off) is left, or less than rounding left of S.
+    A feature counts as dependent when less than the share `tolerance` of `sizes` (its own length before the
+    pivots' part was taken off) is left, or less than rounding leaves of sums of squares: half the digits.
     """
     left = S.copy()
     kept: list[int] = []
-    at_first = np.diagonal(S).copy()
-    least = np.maximum((tolerance * sizes) ** 2, 1e-13 * at_first)
-    while True:
-        diagonal = np.diagonal(left)
-        share = np.where(diagonal > least, diagonal / np.where(sizes > 0, sizes, 1.0) ** 2, -1.0)
-        share[kept] = -1.0
-        if len(kept) == len(S) or share.max(initial=-1.0) <= 0:
-            return kept
-        best = int(share.argmax())
-        kept.append(best)
-        left = left - np.outer(left[:, best], left[best]) / left[best, best]
+    least = np.maximum((tolerance * sizes) ** 2, _SUMS_ROUNDING * np.diagonal(S))
+    for p in order:
+        if left[p, p] > least[p]:
+            kept.append(p)
+            left = left - np.outer(left[:, p], left[p]) / left[p, p]
+    return kept
 
 
 @dataclass
@@ -59,9 +54,7 @@ class Eliminated:
         return out
 
 
-def eliminate(
-    S_tt: FloatArray, S_tb: FloatArray, S_ty: FloatArray, centers: Centers, n_rows: int
-) -> Eliminated:
+def eliminate(S_tt: FloatArray, S_tb: FloatArray, S_ty: FloatArray, centers: Centers) -> Eliminated:
     """Find the independent features and solve for them."""
     if len(S_tt) == 0:
         return Eliminated(
@@ -74,7 +67,9 @@ def eliminate(
     inverse = np.linalg.inv(centers.A)  # T = (TA) A⁻¹
     sizes = np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", inverse, S_tt, inverse, optimize=True), 0))
     sizes[centers.kept] = np.sqrt(np.diagonal(S_tt))[centers.kept]
-    kept = _independent(S_tt, sizes, dependence_tolerance(n_rows))
+    # First those that are independent at the centres already: they are so at all rows.
+    order = centers.kept + [p for p in range(len(S_tt)) if p not in centers.kept]
+    kept = _independent(S_tt, sizes, order, centers.tolerance)
     across = np.hstack([S_tb, S_ty])[kept]
     own = S_tt[np.ix_(kept, kept)]
     solved = cho_solve(cho_factor(own, lower=True), across) if kept else across
@@ -113,7 +108,7 @@ def equations(part: Part, centers: Centers, k: int) -> Equations:
     """Eliminate the features."""
     S, r = part.matrix, centers.rank
     b, t, y = slice(0, r), slice(r, len(S) - k), slice(len(S) - k, None)
-    features = eliminate(S[t, t], S[t, b], S[t, y], centers, part.rows)
+    features = eliminate(S[t, t], S[t, b], S[t, y], centers)
     G = S[b, b] - features.across.T @ features.solved[:, :r]
     h = S[b, y] - features.across.T @ features.solved[:, r:]
     explained = np.einsum("ij,ij->j", S[t, y][features.kept], features.solved[:, r:])

@@ -55,7 +55,7 @@ def solve(
     if classes is not None:
         coding = one_against_all(len(classes))
         S_by, S_ty = S_by @ coding, S_ty @ coding
-    free = equations.eliminate(sums.small[:, :n_free], S_bt.T, S_ty, centers, sums.n_rows)
+    free = equations.eliminate(sums.small[:, :n_free], S_bt.T, S_ty, centers)
     h = S_by - free.across.T @ free.solved[:, r:]
     shift = gamma * sums.weight
     factor = _preconditioner(plan, sums.weight, shift)

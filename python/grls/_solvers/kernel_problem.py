@@ -28,7 +28,7 @@ class KernelProblem:
     gram: Gram = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
+        self.tolerance = dependence_tolerance(self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
         self.gram = self.kernel.gram(self.X)
 
@@ -51,10 +51,14 @@ class KernelProblem:
         return KernelProblem(kernel, self.X, self.T, self.weights)
 
     def kernel_times(self, c: FloatArray) -> FloatArray:
-        """Return Φc, (m, k)."""
+        """Return Φc, (m, k); samples without a coefficient cost nothing."""
+        support = np.flatnonzero(c.any(axis=1))
         if self.gram.formula is None:
-            return np.asarray(self.gram.data @ c)
-        return kernel_values.times(self.gram.formula, self.X, self.X, c)
+            return np.asarray(self.gram.data[:, support] @ c[support])
+        if len(support) == 0:
+            return np.zeros_like(c)
+        part = np.ascontiguousarray(c[support])
+        return kernel_values.times(self.gram.formula, self.X, self.X[support], part)
 
     def _arguments(self, formula: Formula | None = None) -> dict[str, Any]:
         return {

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import blas, cho_factor, cho_solve, solve_triangular
 
 from .. import _core
 from .._nystrom import centers as centers_
@@ -30,6 +30,7 @@ from .._solvers.runtime import get_num_threads
 from .._validation import FloatArray
 from . import memory as _memory
 from .kernel_problem import KernelProblem as Problem
+from .rank import independent_qr
 from .results import Solution
 
 _MOST_CENTERS = 2000
@@ -39,18 +40,6 @@ _MOST_VALUES = 1 << 27  # of the preconditioner: 1 GiB
 def centers_for(n_samples: int) -> int:
     """Return how many centres the preconditioner has."""
     return max(1, min(n_samples, _MOST_CENTERS, _MOST_VALUES // n_samples))
-
-
-def _independent(T: FloatArray, tolerance: float) -> tuple[list[int], FloatArray, FloatArray]:
-    """Return the features that are not made of the others, and their QR factorisation."""
-    if T.shape[1] == 0:
-        return [], np.empty((len(T), 0)), np.empty((0, 0))
-    lengths = np.linalg.norm(T, axis=0)
-    lengths[lengths == 0] = 1.0
-    Q, R, order = qr(T / lengths, mode="economic", pivoting=True)
-    rank = int(np.sum(np.abs(np.diagonal(R)) > tolerance))
-    kept = [int(p) for p in order[:rank]]
-    return kept, np.asfortranarray(Q[:, :rank]), R[:rank, :rank] * lengths[kept]
 
 
 def _preconditioner(problem: Problem, Q: FloatArray, roots: Any, shift: float) -> Operator:
@@ -100,7 +89,7 @@ def solve(
     shift = regularization * problem.total_weight
     roots = np.ones((1, 1)) if problem.weights is None else np.sqrt(problem.weights)[:, None]
     y, T = roots * targets, roots * problem.T
-    kept, Q, R = _independent(T, problem.tolerance)
+    kept, Q, R = independent_qr(T, problem.tolerance)
     formula, data = problem.gram.formula, problem.gram.data
 
     def project(V: FloatArray) -> FloatArray:

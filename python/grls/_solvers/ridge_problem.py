@@ -35,7 +35,7 @@ class RidgeProblem:
     tolerance: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tolerance = dependence_tolerance(len(self.T), self.T.dtype)
+        self.tolerance = dependence_tolerance(self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
 
     @property

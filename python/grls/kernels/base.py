@@ -116,6 +116,18 @@ class Kernel(BaseEstimator):
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return [(self, columns)] if self.order else []
 
+    def inner_products(self, n_columns: int) -> list[tuple[Any, tuple[int, ...], bool]]:
+        """Return the parts of a resolved kernel that read inner products, with their columns.
+
+        The third entry: whether the part is a summand, up to a factor, and nothing else is made of it.
+        """
+        return self._inner_products(tuple(range(n_columns)), adds_up=True)
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return []
+
     # The algebra. Every result is again a kernel, by the closure properties of positive definite functions.
 
     def __add__(self, other: Kernel | float) -> Kernel:

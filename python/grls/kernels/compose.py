@@ -42,6 +42,13 @@ class Sum(Kernel):
         # Each summand needs its own polynomials, and only those.
         return [] if self.order is None else self.k1._demands(columns) + self.k2._demands(columns)
 
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return self.k1._inner_products(columns, adds_up=adds_up) + self.k2._inner_products(
+            columns, adds_up=adds_up
+        )
+
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.k1._lower(lowering, columns)
         self.k2._lower(lowering, columns)
@@ -67,6 +74,11 @@ class Product(Sum):
         """0 where both are positive definite; nothing is known of other products."""
         return 0 if self.k1.order == 0 and self.k2.order == 0 else None
 
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return super()._inner_products(columns, adds_up=False)
+
 
 class _Unary(Kernel):
     """A kernel made of one other."""
@@ -77,6 +89,11 @@ class _Unary(Kernel):
     def order(self) -> int | None:  # type: ignore[override]
         """0 where the kernel inside is positive definite; nothing is known of others."""
         return 0 if self.kernel.order == 0 else None
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return self.kernel._inner_products(columns, adds_up=False)
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         self.kernel._resolve(X, names)
@@ -89,6 +106,11 @@ class _SameOrder(_Unary):
     def order(self) -> int | None:  # type: ignore[override]
         """That of the kernel inside."""
         return self.kernel.order
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return self.kernel._inner_products(columns, adds_up=adds_up)
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return self.kernel._demands(columns)
@@ -252,6 +274,12 @@ class OnColumns(_SameOrder):
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        within = tuple(columns[p] for p in self._positions(len(columns), None))
+        return self.kernel._inner_products(within, adds_up=adds_up)
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         within = range(lowering.n_columns) if columns is None else columns

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._validation import integer, real
+from .._validation import integer, real, shown
 from .base import Kernel
 from .lowering import Columns, Lowering
 
@@ -30,10 +31,35 @@ class Constant(Kernel):
 
 
 class Linear(Kernel):
-    """The linear kernel, k(x, z) = ⟨x, z⟩."""
+    """The linear kernel, k(x, z) = ⟨x − μ, z − μ⟩.
+
+    Parameters
+    ----------
+    center : array-like of shape (d,) or None, default=None
+        μ, for the columns the kernel reads. None: the origin, or where the data are far from it and a free
+        constant makes the model the same about any centre, their mean; a fitted ``kernel_`` has it.
+    """
+
+    def __init__(self, center: ArrayLike | None = None) -> None:
+        self.center = center
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
-        lowering.term("linear", columns)
+        center: tuple[float, ...] = ()
+        if self.center is not None:
+            center = tuple(real(value, "Linear.center") for value in np.ravel(self.center).tolist())
+            if len(center) != lowering.width_of(columns):
+                raise ValueError(
+                    f"Linear.center has {len(center)} values for {lowering.width_of(columns)} columns"
+                )
+        lowering.term("linear", columns, center=center)
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return [(self, columns, adds_up)]
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return "Linear()" if self.center is None else f"Linear(center={shown(self.center)})"
 
 
 class Polynomial(Kernel):
@@ -50,6 +76,11 @@ class Polynomial(Kernel):
     def __init__(self, degree: int = 3, c: float = 1.0) -> None:
         self.degree = degree
         self.c = c
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         degree = integer(self.degree, "Polynomial.degree", minimum=1)
@@ -68,6 +99,11 @@ class Cosine(Kernel):
 
     It is ``Linear().normalized()`` under the name it has for text.
     """
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         lowering.term("linear", columns)
@@ -93,6 +129,11 @@ class Sigmoid(Kernel):
     def __init__(self, a: float = 1.0, c: float = 0.0) -> None:
         self.a = a
         self.c = c
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         lowering.term("sigmoid", columns, real(self.a, "Sigmoid.a"), real(self.c, "Sigmoid.c"))

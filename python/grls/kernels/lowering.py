@@ -52,13 +52,14 @@ class Lowering:
         degree: int = 0,
         widths: tuple[float, ...] = (),
         periods: tuple[float, ...] = (),
+        center: tuple[float, ...] = (),
         *,
         owner: Kernel | None = None,
         tunes: dict[str, str] | None = None,
     ) -> None:
         """Push the values of a kernel of inner products or distances."""
         # Histograms are read as they are, points moved to their centre: the two do not share a group.
-        key = (columns or (), widths, periods, name == "chi_squared")
+        key = (columns or (), widths, periods, center, name == "chi_squared")
         apart = id(owner) if self._tuning and (widths or periods) else None
         group = self._groups.setdefault((*key, apart), len(self._groups))
         self._push((name, group, a, b, degree), columns, owner, tunes)
@@ -102,4 +103,6 @@ class Lowering:
         groups = [
             (list(columns), list(widths), list(periods)) for columns, widths, periods, *_ in self._groups
         ]
-        return Formula(groups, self._steps, self._series)
+        centres = [list(center) for *_, center, _, _ in self._groups]
+        moved = {"centres": centres} if any(centres) else {}
+        return Formula(groups, self._steps, self._series, **moved)
