@@ -136,7 +136,7 @@ def test_a_reduced_matrix_says_at_one_shift_what_a_path_says():
     for g, shift in enumerate(shifts):
         one = reduced.at(shifts=np.array([shift]), relative=False)
         for name in ("c", "diagonal", "schur", "trace", "log_determinant", "quadratic"):
-            assert np.array_equal(one[name][0], whole[name][g])
+            assert np.array_equal(getattr(one, name)[0], getattr(whole, name)[g])
     with pytest.raises(ValueError, match="shifts of a path must be positive"):
         reduced.at(shifts=np.array([0.0]), relative=False)
     with pytest.raises(ValueError, match="shifts of a path must be positive"):

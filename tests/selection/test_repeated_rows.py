@@ -239,8 +239,10 @@ def test_the_core_trusts_no_row(change):
         "deviations": np.ones((2, 1)),
         **change,
     }
+    arguments = {"formula": formula, "data": X, "T": np.ones((60, 1)), "Y": y, "weights": None, "shift": 0.1}
+    arguments |= {"criterion": "loo", "groups": [], "tolerance": 1e-12}
     with pytest.raises(ValueError, match="repeated rows"):
-        _core.gradient(formula, X, np.ones((60, 1)), y, None, 0.1, "loo", [], 1e-12, **rows)
+        _core.gradient(**arguments, **rows)
 
 
 @pytest.mark.parametrize(("name", "smoothing"), [("reml", 10.58), ("gcv", 18.62)])

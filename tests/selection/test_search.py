@@ -33,7 +33,7 @@ def wiggly(m=120, seed=0):
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 def test_small_widths_are_found_from_the_median(criterion):
     x, y = wiggly()
-    options = {"features": "linear", "regularization": criterion}
+    options = {"regularization": criterion}
     found = GRLSRegressor(Gaussian(), optimize=True, **options).fit(x, y)
     widths = {"sigma": np.geomspace(0.02, 20, 40)}
     grid = GRLSRegressor(Gaussian(), optimize=widths, **options).fit(x, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from .._solvers import memory
 from .._solvers.results import Path, ReducedMatrix
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray, integer
+from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
 
 CRITERIA = ("loo", "gcv", "reml")
@@ -240,7 +240,7 @@ def select(
             )
         if per_output:
             raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
-    unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion, stacklevel=5)
+    unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion)
     selection = evaluate(
         problem,
         targets,
@@ -253,28 +253,26 @@ def select(
     )
     at_the_end = np.ndim(specification) == 0 and np.min(selection.chosen) == selection.path[0]
     if selection.copies and at_the_end and not unusual:
-        warnings.warn(
+        warn(
             f"{criterion!r} chose the smallest regularization it tried, for sample_weight counts rows: a row "
             "of weight above one is an exact copy of itself, which speaks against any noise. If the weights "
             "are precisions, or counts of the rows behind a mean, divide sample_weight by its mean or give "
             "regularization a number",
             UserWarning,
-            stacklevel=4,
         )
     return selection
 
 
-def warn_of_unusual_weights(counts: FloatArray | None, criterion: str, *, stacklevel: int) -> bool:
+def warn_of_unusual_weights(counts: FloatArray | None, criterion: str) -> bool:
     """Warn where weights hardly count rows, as those that add up to one; return whether it did."""
     mean = 1.0 if counts is None else float(counts.mean())
     unusual = not _USUAL_WEIGHTS[0] <= mean <= _USUAL_WEIGHTS[1]
     if unusual:
-        warnings.warn(
+        warn(
             f"the mean of sample_weight is {mean:.3g}, but the criterion {criterion!r} "
             "counts a row of weight 2 as two rows: the regularization it chooses depends on their scale. "
             "Divide sample_weight by its mean unless the weights are counts, or give regularization a number",
             UserWarning,
-            stacklevel=stacklevel,
         )
     return unusual
 
