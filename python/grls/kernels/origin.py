@@ -7,7 +7,6 @@ about any centre: it then is. Of other kernels of inner products that would make
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from .._solvers.rank import dependence_tolerance, independent_qr
 from .._validation import FloatArray
+from .._warnings import warn
 from ..exceptions import PrecisionWarning
 from .base import Kernel
 
@@ -54,7 +54,7 @@ def _tell(part: Kernel, distance: float, adds_up: bool) -> None:
     if distance > _REFUSED:
         raise ValueError(f"{found}rounding leaves nothing of their differences; {remedy}")
     lost = 2 * np.log10(distance)
-    warnings.warn(f"{found}{lost:.0f} of 16 digits are lost; {remedy}", PrecisionWarning, stacklevel=6)
+    warn(f"{found}{lost:.0f} of 16 digits are lost; {remedy}", PrecisionWarning)
 
 
 def _moments(X: Any) -> tuple[FloatArray, FloatArray]:
