@@ -316,9 +316,7 @@ def svm_gb_qp(
         checked,
         signs,
         np.full(m, 1 / (2 * gamma * m)),
-        weights=np.ones(m),
         formulation=formulation,
-        feature_variance=np.inf,
         tol=real(tol, "tol", above=0),
         max_iter=max_iter,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import Classification, row_counts, winner
+from ._models.feature_prior import SplitFeatures, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import FreeFeatures, Samples, Training
@@ -27,7 +28,7 @@ from ._validation import (
 )
 from ._warnings import warn
 from .exceptions import ConfoundedFeaturesWarning, NotPositiveDefiniteError
-from .kernels.polynomials import polynomial_columns
+from .kernels.polynomials import needed_polynomials, polynomial_columns
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
 
@@ -82,28 +83,36 @@ class _GRLS(KernelMachine):
         """Fit all columns of the targets."""
         training = self._prepare(samples)
         assert training.kernel is not None
-        self._require_free_polynomials(training.kernel)
         precision = self.precision
         if self.solver != "cg":
             stored = isinstance(training.kernel, kernels.Function)
             precision = _affordable(precision, *samples.targets.shape, stored=stored)
-        problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         try:
-            chosen = self._choose(problem, samples)
-            training.kernel, problem = chosen.kernel, chosen.problem
+            chosen = self._choose(training)
+            training.kernel = chosen.kernel
             solution = self._solve(chosen, samples.targets, precision)
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
                 _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
             ) from error
         self._store(training, chosen, solution)
-        self._set_uncertainty(problem, solution, samples.targets)
+        self._set_uncertainty(training, chosen, solution)
 
-    def _choose(self, problem: KernelProblem, samples: Samples) -> _Chosen:
+    def _choose(self, training: Training) -> _Chosen:
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
-        variance = self.feature_variance
+        samples, kernel = training.samples, training.kernel
+        assert kernel is not None
+        variance, parts = self.feature_variance, None
+        if variance != np.inf and training.T.shape[1]:
+            parts = self._split_features(kernel, samples.X, training.T, samples.weights)
+        problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
+        if parts is not None and variance == "auto":
+            problem = KernelProblem(kernel, samples.X, parts.columns, samples.weights)
+        elif parts is not None:
+            problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
+        known = np.inf if isinstance(variance, str) else float(variance)
         if not isinstance(self.regularization, str):
-            return _Chosen(problem, float(self.regularization), float(variance))
+            return _Chosen(kernel, problem, float(self.regularization), known, parts)
         grid, record = self.regularization_grid, None
         counts = row_counts(self, samples.y, samples.weights)
 
@@ -123,19 +132,30 @@ class _GRLS(KernelMachine):
                 verbose=self.verbose,
                 counts=counts,
             )
-            problem = problem.with_kernel(outcome.kernel)
+            kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
         selection = regularization.select(
             problem,
             samples.targets,
             self.regularization,
             grid,
-            variance,
             loss,
             per_output=self.per_output,
             counts=counts,
+            penalised=parts.penalised if parts is not None and variance == "auto" else None,
         )
-        return _Chosen(problem, selection.chosen, selection.feature_variance, selection, record)
+        if parts is not None and variance == "auto":
+            known = selection.feature_variance
+            problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
+            if np.isfinite(known):
+                problem = penalised_problem(kernel, samples.X, parts, samples.weights, known)
+        return _Chosen(kernel, problem, selection.chosen, known, parts, selection, record)
+
+    def _split_features(
+        self, kernel: kernels.Kernel, X: Any, T: FloatArray, weights: FloatArray | None
+    ) -> SplitFeatures:
+        """Return which features stay free beside a finite variance of the others."""
+        return split(T, weights, needed_polynomials(kernel, X))
 
     def _solve(self, chosen: _Chosen, targets: FloatArray, precision: str) -> Outputs:
         if self.solver == "cg":
@@ -155,15 +175,14 @@ class _GRLS(KernelMachine):
             chosen.regularization,
             formulation=self.formulation,
             precision=precision,
-            feature_variance=chosen.feature_variance,
         )
 
     def _store(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
         """Keep the model, and what led to it."""
-        self._store_features(training.features, solution.kept)
+        self._store_features(training.features, chosen.kept(solution))
         self._store_kernel(training)
-        self._T_fit, self._weights_fit = chosen.problem.T, training.samples.weights
-        self._store_coefficients(training.features, solution.beta)
+        self._T_fit, self._weights_fit = training.T, training.samples.weights
+        self._store_coefficients(training.features, chosen.feature_coefficients(solution))
         self._store_leverage(training.T, training.samples.weights)
         self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
         self.feature_variance_ = chosen.feature_variance
@@ -183,13 +202,6 @@ class _GRLS(KernelMachine):
             if chosen.selection.loo_predictions is not None and self.formulation == "exact":
                 samples = training.samples
                 self._set_loo(samples.y, chosen.selection.loo_predictions, samples.weights)
-
-    def _require_free_polynomials(self, kernel: kernels.Kernel) -> None:
-        if kernel.order and self.feature_variance != np.inf:
-            raise ValueError(
-                f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order} and needs "
-                f"unpenalised polynomials: feature_variance must be inf, got {self.feature_variance!r}"
-            )
 
     def _optimizes(self) -> bool:
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
@@ -236,24 +248,53 @@ class _GRLS(KernelMachine):
         """Store the leave-one-out predictions and their score."""
         raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
 
-    def _set_uncertainty(self, problem: KernelProblem, solution: Outputs, targets: FloatArray) -> None:
+    def _set_uncertainty(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
         """Store what the solution tells of variances; classifiers have none."""
 
 
 @dataclass
 class _Chosen:
-    """The problem with its kernel fixed, γ, the features' variance, and what led to them."""
+    """The kernel and the problem that is solved, γ, the features' variance, and what led to them."""
 
+    kernel: kernels.Kernel
     problem: KernelProblem
     regularization: Any  # one γ, or one per output
     feature_variance: float
+    parts: SplitFeatures | None = None  # free and penalised features, where the variance is finite
     selection: regularization.Selection | None = None
     record: kernel_parameters.Optimization | kernel_parameters.GridSearch | None = None
 
     @property
-    def kernel(self) -> Any:
-        """The kernel of the problem."""
-        return self.problem.kernel
+    def penalises(self) -> bool:
+        """Whether some features have a prior."""
+        return self.parts is not None and bool(np.isfinite(self.feature_variance))
+
+    def kept(self, solution: Outputs) -> list[int]:
+        """Return the features that have a coefficient."""
+        return self.parts.kept if self.parts is not None and self.penalises else solution.kept
+
+    def feature_coefficients(self, solution: Outputs) -> FloatArray:
+        """Return the coefficients of all features, (l, k)."""
+        if self.parts is None or not self.penalises:
+            return solution.beta
+        return self.parts.coefficients(solution.beta, solution.c, self.feature_variance)
+
+    def feature_covariance(self, solution: Outputs) -> FloatArray:
+        """Return the covariance of these, (k, l, l), in units of the kernel variance."""
+        if self.parts is None or not self.penalises:
+            return solution.feature_covariance
+        # A coefficient of Z is the function at a point where the kernel is 0 and Z a unit vector.
+        F, Z, tau = self.parts.F, self.parts.Z, self.feature_variance
+        f, p = F.shape[1], Z.shape[1]
+        K = np.hstack([np.zeros((len(Z), f)), tau * Z])
+        prior = np.diag(np.concatenate([np.zeros(f), np.full(p, tau)]))
+        each = np.broadcast_to(self.regularization, solution.c.shape[1])
+        by_gamma = {
+            gamma: prior + self.problem.variance(gamma, K, np.eye(f + p, f), covariance=True)
+            for gamma in np.unique(each)
+        }
+        A = self.parts.A
+        return np.stack([A @ by_gamma[gamma] @ A.T for gamma in each])
 
 
 def _affordable(precision: str, n_samples: int, n_outputs: int, *, stored: bool) -> str:
@@ -328,9 +369,12 @@ _PARAMETERS = """Parameters
     per_output : bool, default=False
         Whether each output gets a γ of its own.
     feature_variance : float or "auto", default=inf
-        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
-        span, which is a kernel Φ + tTTᵀ. Infinite: unpenalised. 0: without effect. "auto": chosen with γ by
-        the same criterion ("loo" or "gcv"), so that good features are used and useless ones fade.
+        How free the features are: the prior variance τ of their coefficients, in units of the kernel's own
+        variance, which is a kernel Φ + τZZᵀ. Z are the features centred and scaled to variance one; the
+        constant stays free. (Without the constant among the features they are divided by their root mean
+        square.) So units do not matter, but recombinations of features do. Infinite: unpenalised. 0: without
+        effect. "auto": chosen with γ by the same criterion ("loo" or "gcv"), so that good features are used
+        and useless ones fade.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only; a γ chosen by
         name is then the one chosen for the minimiser).
@@ -481,35 +525,36 @@ class GRLSRegressor(Regression, _GRLS):
     True
     """
 
-    def _set_uncertainty(self, problem: KernelProblem, solution: Outputs, targets: FloatArray) -> None:
+    def _set_uncertainty(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
-        n_free = problem.total_weight - (len(solution.kept) if np.isinf(self.feature_variance_) else 0)
+        problem = chosen.problem
+        n_free = problem.total_weight - len(solution.kept)
         variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
-        computed = solution.feature_covariance * variance[:, None, None]
-        self._set_coefficient_errors(problem, computed)
-        self._set_inflation(problem, computed, targets)
+        computed = chosen.feature_covariance(solution) * variance[:, None, None]
+        self._set_coefficient_errors(training, computed)
+        self._set_inflation(training, computed)
 
-    def _set_coefficient_errors(self, problem: KernelProblem, computed: FloatArray) -> None:
+    def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
         """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
         R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
         covariance = computed if R is None else R @ computed @ R.T
         # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
-        undefined = polynomial_columns(problem.kernel, problem.X, problem.T)
+        undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
         covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
         self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
         diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
         std = np.sqrt(np.where(np.isnan(diagonal), np.nan, np.maximum(diagonal, 0)))
         self.feature_coef_std_ = np.ascontiguousarray(self._per_output(std))
 
-    def _set_inflation(self, problem: KernelProblem, computed: FloatArray, targets: FloatArray) -> None:
+    def _set_inflation(self, training: Training, computed: FloatArray) -> None:
         """Store what the kernel part adds to the coefficients' variances; warn where it takes them over."""
-        weights = problem.weights_or_ones
-        n_free, n_outputs = problem.T.shape[1], targets.shape[1]
-        inflation = np.full((n_free, n_outputs), np.nan)
+        samples, T = training.samples, np.asarray(training.T, dtype=np.float64)
+        weights = np.ones(len(T)) if samples.weights is None else samples.weights
+        inflation = np.full((T.shape[1], samples.targets.shape[1]), np.nan)
         kept = np.flatnonzero(self.feature_support_)
-        spread = _spread(problem.T, weights)
+        spread = _spread(T, weights)
         if len(kept) and self._leverage is not None:
             # With the kernel part known the noise is all there is.
             alone = np.outer(np.sum(self._leverage.root[kept] ** 2, axis=1), self.noise_variance_)
@@ -517,9 +562,9 @@ class GRLSRegressor(Regression, _GRLS):
             with np.errstate(divide="ignore", invalid="ignore"):
                 inflation[kept] = own / alone
         self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
-        undefined = polynomial_columns(problem.kernel, problem.X, problem.T)
+        undefined = polynomial_columns(self.kernel_, samples.X, T)
         std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
-        confounded = np.any(std * spread[:, None] > _spread(targets, weights), axis=1)
+        confounded = np.any(std * spread[:, None] > _spread(samples.targets, weights), axis=1)
         confounded[undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])
@@ -582,6 +627,13 @@ class GRLSRegressor(Regression, _GRLS):
             _affordable("double", len(self.dual_coef_), 0, stored=False)
         problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
+        tau, Z, Z_fit = 0.0, np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
+        if np.isfinite(self.feature_variance_) and T.shape[1]:
+            parts = self._split_features(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+            tau, Z_fit = self.feature_variance_, parts.Z
+            problem = penalised_problem(self.kernel_, self.X_fit_, parts, self._weights_fit, tau)
+            T, Z = parts.at(T)
+            prior = prior + tau * (Z @ Z.T if covariance else np.einsum("ij,ij->i", Z, Z))
         n_points = checked.shape[0]
         # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
         step = n_points if covariance else max(2048, len(self.dual_coef_) // 2)
@@ -590,10 +642,8 @@ class GRLSRegressor(Regression, _GRLS):
             blocks = []
             for start in range(0, n_points, step):
                 part = slice(start, start + step)
-                K = self.kernel_.matrix(self.X_fit_, checked[part])
-                blocks.append(
-                    problem.variance(gamma, self.feature_variance_, K, T[part], covariance=covariance)
-                )
+                K = self.kernel_.matrix(self.X_fit_, checked[part]) + tau * (Z_fit @ Z[part].T)
+                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
             return prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0])
 
         gammas = np.broadcast_to(self.regularization_, len(self.kernel_variance_))

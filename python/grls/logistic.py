@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from scipy.optimize import linprog
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from ._models.base import KernelMachine
 from ._models.classification import Classification
+from ._models.feature_prior import SplitFeatures, split
 from ._models.samples import Samples, Training
 from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.kernel_values import StoredGram
-from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, integer, real
 from .exceptions import NotPositiveDefiniteError
+from .kernels.polynomials import needed_polynomials
 
 __all__ = ["GRLogisticClassifier"]
 
@@ -35,11 +35,15 @@ _SUSPICIOUS = 8.0
 
 @dataclass
 class _Features:
-    """The features as the solver sees them: free ones beside the kernel, or ones with a prior inside it."""
+    """The features as the solver sees them: free ones beside the kernel, and ones with a prior inside it."""
 
     T: FloatArray  # (m, l), those that stay free
-    extra: FloatArray | None  # (m, m) to be added to the kernel matrix
-    back: FloatArray | None  # (l, m): β from c, of features with a prior
+    parts: SplitFeatures | None  # where others have a prior
+    variance: float = np.inf
+
+    def coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
+        """Return those of all features."""
+        return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
 
 
 class _Objective:
@@ -103,9 +107,11 @@ class GRLogisticClassifier(Classification, KernelMachine):
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's
         LogisticRegression is 1/(2γm).
     feature_variance : float, default=inf
-        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
-        span, which is a kernel Φ + tTTᵀ. Infinite: unpenalised. 0: without effect. A finite one helps where
-        features alone separate the classes, for the coefficients of free ones would be infinite.
+        How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
+        Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
+        among the features they are divided by their root mean square.) Infinite: unpenalised. 0: without
+        effect. A finite one helps where features alone separate the classes, for the coefficients of free
+        ones would be infinite.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.
     tol : float, default=1e-8
@@ -197,7 +203,7 @@ class GRLogisticClassifier(Classification, KernelMachine):
         """Fit one function per column of the targets."""
         training = self._prepare(samples)
         s = np.ones(training.n_samples) if samples.weights is None else samples.weights
-        features, kept = _as_features(training, s, float(self.feature_variance))
+        features = _as_features(training, float(self.feature_variance))
         problem = _problem_of(training, features)
         fits = []
         for p in range(samples.targets.shape[1]):
@@ -213,7 +219,8 @@ class GRLogisticClassifier(Classification, KernelMachine):
             self._require_attained(features, samples.targets, p, fit)
             fits.append(fit)
         self._warn_unless_converged(fits)
-        self._store(training, features, fits, fits[0].kept if kept is None else kept)
+        kept = fits[0].kept if features.parts is None else features.parts.kept
+        self._store(training, features, fits, kept)
 
     def _warn_unless_converged(self, fits: list[_Fit]) -> None:
         stuck = [fit for fit in fits if not fit.converged]
@@ -232,7 +239,7 @@ class GRLogisticClassifier(Classification, KernelMachine):
         c = np.stack([fit.point.c for fit in fits], axis=1)
         beta = np.stack([fit.point.beta for fit in fits], axis=1)
         self.dual_coef_ = np.ascontiguousarray(c)
-        self._store_coefficients(training.features, beta if features.back is None else features.back @ c)
+        self._store_coefficients(training.features, features.coefficients(beta, c))
         self._store_leverage(training.T, training.samples.weights)
         self.objective_ = np.array([fit.objective for fit in fits])
         self.n_iter_ = np.array([fit.iterations for fit in fits])
@@ -285,21 +292,15 @@ class GRLogisticClassifier(Classification, KernelMachine):
         return np.exp(self.predict_log_proba(X))
 
 
-def _as_features(training: Training, s: FloatArray, variance: float) -> tuple[_Features, Any]:
-    """Return the features for the solver, and which are independent where the solver does not tell."""
-    T = np.asarray(training.T, dtype=np.float64)
-    m, n_free = T.shape
-    if np.isinf(variance) or n_free == 0:
-        return _Features(training.T, None, None), None
-    # With S½T = QR the prior of variance τ on Rβ is the kernel τ GGᵀ, G = TR⁻¹. S are the samples' weights,
-    # not those of a Newton step: the prior must not change on the way.
-    weighted = np.sqrt(s)[:, None] * T
-    kept = independent_columns(weighted, dependence_tolerance(training.T.dtype))
-    R = linalg.qr(weighted[:, kept], mode="economic")[1]
-    G = linalg.solve_triangular(R, T[:, kept].T, trans="T").T
-    back = np.zeros((n_free, m))
-    back[kept] = variance * linalg.solve_triangular(R, G.T)
-    return _Features(np.empty((m, 0)), variance * (G @ G.T), back), kept
+def _as_features(training: Training, variance: float) -> _Features:
+    """Return the features for the solver."""
+    if np.isinf(variance) or training.T.shape[1] == 0:
+        return _Features(training.T, None)
+    assert training.kernel is not None
+    samples = training.samples
+    # The prior is about columns in the units of the samples, whatever weights a Newton step gives them.
+    parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
+    return _Features(parts.F, parts, variance)
 
 
 def _problem_of(training: Training, features: _Features) -> KernelProblem:
@@ -307,13 +308,13 @@ def _problem_of(training: Training, features: _Features) -> KernelProblem:
     assert training.kernel is not None
     m, X = training.n_samples, training.samples.X
     whole, factor = 8.0 * m * m, memory.solve_bytes(m + 1, "double")
-    if features.extra is None and not memory.fits(whole + factor):
+    if features.parts is None and not memory.fits(whole + factor):
         memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
         return KernelProblem(training.kernel, X, features.T, None)
     memory.require(whole + factor, f"a logistic model of {m} samples", "use fewer samples")
     gram = training.kernel.matrix(X, X)
-    if features.extra is not None:
-        gram = gram + features.extra
+    if features.parts is not None:
+        gram = gram + features.variance * (features.parts.Z @ features.parts.Z.T)
     return KernelProblem(StoredGram(), gram, features.T, None)
 
 

@@ -20,6 +20,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ._models.base import FeatureMachine
 from ._models.classification import Classification, row_counts
+from ._models.feature_prior import beside, split
 from ._models.regression import Regression
 from ._models.samples import Samples
 from ._selection import regularization
@@ -45,6 +46,7 @@ class _PriorRLS(FeatureMachine):
         features: Any = "constant",
         regularization: float | str = 1.0,
         regularization_grid: Any = 50,
+        feature_variance: float = np.inf,
         formulation: str = "exact",
         solver: str = "auto",
         tol: float = 1e-6,
@@ -55,6 +57,7 @@ class _PriorRLS(FeatureMachine):
         self.features = features
         self.regularization = regularization
         self.regularization_grid = regularization_grid
+        self.feature_variance = feature_variance
         self.formulation = formulation
         self.solver = solver
         self.tol = tol
@@ -62,6 +65,8 @@ class _PriorRLS(FeatureMachine):
 
     def _check_parameters(self) -> None:
         number_or_choice(self.regularization, "regularization", regularization.CRITERIA, above=0)
+        if self.feature_variance != np.inf:
+            real(self.feature_variance, "feature_variance", minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
         choice(self.solver, "solver", SOLVERS)
         real(self.tol, "tol", above=0)
@@ -74,7 +79,12 @@ class _PriorRLS(FeatureMachine):
         training = self._prepare(samples)
         if self.formulation == "published":
             covariance = covariances.restricted_to_span(covariance, X)
-        problem = RidgeProblem(covariance.times_root(X), training.T, samples.weights)
+        scaled, parts = covariance.times_root(X), None
+        problem = RidgeProblem(scaled, training.T, samples.weights)
+        if np.isfinite(self.feature_variance) and training.T.shape[1]:
+            parts = split(training.T, samples.weights, None)
+            augmented = beside(scaled, parts.Z, float(self.feature_variance))
+            problem = RidgeProblem(augmented, parts.F, samples.weights)
         expected = 0.0 if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
         surprise = targets - expected
         selection = self._select(problem, surprise, row_counts(self, samples.y, samples.weights))
@@ -82,10 +92,15 @@ class _PriorRLS(FeatureMachine):
         solver = problem.solver(self.solver, targets.shape[1])
         solution = self._solve(problem, surprise, chosen, solver)
 
-        self._store_features(training.features, solution.kept)
-        w = covariance.root_times(np.asarray(solution.V))
+        V, b, kept = np.asarray(solution.V), solution.beta, solution.kept
+        if parts is not None:
+            V, extra = V[: scaled.shape[1]], V[scaled.shape[1] :]
+            b = parts.A @ np.vstack([b, np.sqrt(self.feature_variance) * extra])
+            kept = parts.kept
+        self._store_features(training.features, kept)
+        w = covariance.root_times(V)
         self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
-        self._store_coefficients(training.features, solution.beta)
+        self._store_coefficients(training.features, b)
         self._store_leverage(training.T, samples.weights)
         self.regularization_ = chosen
         self.solver_ = solver
@@ -108,7 +123,6 @@ class _PriorRLS(FeatureMachine):
             targets,
             self.regularization,
             self.regularization_grid,
-            np.inf,
             lambda predictions: np.average((targets - predictions) ** 2, axis=0, weights=problem.weights),
             per_output=False,
             counts=counts,
@@ -185,6 +199,9 @@ _PARAMETERS = """Parameters
     regularization_grid : int or array-like, default=50
         How many values of ρ to try, spread over the spectrum, the best of which is refined between its
         neighbours; or the values themselves, of which one is chosen.
+    feature_variance : float, default=inf
+        How free the features are: the prior variance of their coefficients beside that of the weights. They
+        count centred and scaled to variance one, and the constant stays free. Infinite: unpenalised.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eq. (7) as printed in the paper, which looks for w − μ among the combinations of the
         rows of X only. They differ where columns outnumber samples and Σ is not a multiple of the identity.
@@ -323,6 +340,7 @@ class PriorRLSClassifier(Classification, _PriorRLS):
         features: Any = "constant",
         regularization: float | str = 1.0,
         regularization_grid: Any = 50,
+        feature_variance: float = np.inf,
         class_weight: Any = None,
         formulation: str = "exact",
         solver: str = "auto",
@@ -335,6 +353,7 @@ class PriorRLSClassifier(Classification, _PriorRLS):
             features=features,
             regularization=regularization,
             regularization_grid=regularization_grid,
+            feature_variance=feature_variance,
             formulation=formulation,
             solver=solver,
             tol=tol,

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
+from ._models.feature_prior import penalised_problem, split
 from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
 from ._solvers.certificate import PairOfClasses, certify, within_bounds
@@ -31,6 +32,7 @@ from ._solvers.results import Status, SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from .exceptions import NotPositiveDefiniteError
+from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
 
@@ -62,9 +64,10 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     C : float, default=1.0
         Weight of the losses, greater than zero; the paper's γ is 1/(2Cm).
     feature_variance : float, default=inf
-        How free the features are: the prior variance t of their coordinates in an orthonormal basis of their
-        span (of each pair of classes), which is a kernel Φ + tTTᵀ without bias. Infinite: unpenalised. 0:
-        without effect.
+        How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
+        Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
+        among the features they are divided by their root mean square.) Infinite: unpenalised. 0: without
+        effect.
     solver : {"auto", "native", "ipm", "osqp"}, default="auto"
         "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
         method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
@@ -279,6 +282,12 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         solver = _conditional_solver(training.kernel, self.solver, by_osqp)
         self._require_memory(training, labels, len(pairs), by_osqp)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
+        parts = None
+        if np.isfinite(self.feature_variance) and training.T.shape[1]:
+            parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
+            problem = penalised_problem(
+                training.kernel, samples.X, parts, samples.weights, float(self.feature_variance)
+            )
         if by_osqp:
             tol = _OSQP_SHARE * float(self.tol)
             solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs, tol))
@@ -300,6 +309,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 again = self._solve(problem, labels, len(classes), solver, solved.c, tol)
                 solved.improve(_certified(self, problem, labels, pairs, again))
         self._warn(solved, said, classes, pairs)
+        if parts is not None:
+            solved.beta = parts.coefficients(solved.beta, solved.c, float(self.feature_variance))
+            solved.kept = [parts.kept]
         self._store(training, labels, classes, pairs, solved)
         if self.verbose:
             self._report()
@@ -318,7 +330,6 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 labels,
                 n_classes,
                 float(self.C),
-                feature_variance=float(self.feature_variance),
                 solver=solver,
                 tol=tol,
                 max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
@@ -576,8 +587,7 @@ def _by_osqp(
     tol: float,
 ) -> SvmSolution:
     """Solve every pair by OSQP."""
-    kernel: Any = problem.kernel
-    Phi, T = kernel.matrix(problem.X, problem.X), problem.T
+    Phi, T = problem.kernel_matrix(), problem.T
     weights = problem.weights_or_ones
     c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
     solved, independent = [], []
@@ -590,9 +600,7 @@ def _by_osqp(
             T[rows][:, kept],
             _signs(labels[rows], pair, len(np.unique(labels))),
             model.C * weights[rows],
-            weights=weights[rows],
             formulation=model.formulation,
-            feature_variance=float(model.feature_variance),
             tol=tol,
             max_iter=limit,
         )
@@ -648,7 +656,7 @@ def _certified(
     for p, pair in enumerate(pairs):
         rows = np.flatnonzero(np.isin(labels, pair))
         y = _signs(labels[rows], pair, n_classes)
-        parts.append(PairOfClasses(rows, y, problem.T[rows], model.C * weights[rows], weights[rows]))
+        parts.append(PairOfClasses(rows, y, problem.T[rows], model.C * weights[rows]))
         inside[rows, p] = within_bounds(parts[-1], c[rows, p])
     image = problem.kernel_times(c)
     feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
@@ -661,8 +669,6 @@ def _certified(
             beta[:, p],
             image[part.rows, p],
             feasible[part.rows, p],
-            float(model.feature_variance),
-            problem.tolerance,
         )
         for p, part in enumerate(parts)
     ]

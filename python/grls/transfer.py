@@ -316,7 +316,6 @@ def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[Fl
             targets,
             regularization,
             50,
-            np.inf,
             lambda predictions: np.asarray(((targets - predictions) ** 2).mean(axis=0)),
             per_output=False,
         )

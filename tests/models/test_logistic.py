@@ -102,7 +102,7 @@ def test_a_feature_variance_is_a_kernel_of_the_features(weighted):
     model.fit(X, y, s)
     Phi, T = parts(model, X)
     K = Phi + reference.feature_kernel(T, T, T, t, s)
-    plain = GRLogisticClassifier("precomputed", features=None, regularization=1e-2)
+    plain = GRLogisticClassifier("precomputed", features="constant", regularization=1e-2)
     plain.fit(K, y, s)
     assert_allclose(model.decision_function(X), plain.decision_function(K), atol=1e-8)
     features, learnt = model.decompose(X)
@@ -117,7 +117,7 @@ def test_feature_variance_goes_from_no_features_to_free_ones():
         return GRLogisticClassifier(Gaussian(1.0), regularization=1e-2, **parameters).fit(X, y)
 
     free = answer(features="linear").decision_function(X)
-    none = answer(features=None).decision_function(X)
+    none = answer(features="constant").decision_function(X)
     assert_allclose(answer(features="linear", feature_variance=0).decision_function(X), none, atol=1e-10)
     large = answer(features="linear", feature_variance=1e8).decision_function(X)
     assert_allclose(large, free, atol=1e-4)

@@ -47,6 +47,7 @@ from .selection import (
     reduced,
     reml,
     residual_operator,
+    standardised,
 )
 from .svm import svm_dual, svm_objective, svm_program, svm_violation
 from .topics import plsa, plsa_gap, plsa_log_likelihood, plsa_update

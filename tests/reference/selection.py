@@ -79,14 +79,26 @@ def reml(Phi, T, y, regularization, weights=None):
     return determinant + free * np.log(scaled @ B @ scaled / free)
 
 
-def feature_kernel(T_x, T_z, T, variance, weights=None):
-    """τ t(x)ᵀ (TᵀWT)⁻¹ t(z): a prior of variance τ on coordinates in an orthonormal basis of the features.
+def standardised(T_x, T, weights=None):
+    """(t(x) − mean) / spread: the features at x in units of the samples' (weighted) mean and spread.
 
-    Φ plus this is the kernel of a model with `feature_variance` τ; T (m, l) are the features at the samples.
+    The constant columns of T are left out: they stay free. Without any, features are divided by their root
+    mean square and not centred.
     """
-    s = np.ones(len(T)) if weights is None else np.sqrt(weights)
-    R = np.linalg.qr(s[:, None] * T)[1]
-    return variance * np.linalg.solve(R.T, T_x.T).T @ np.linalg.solve(R.T, T_z.T)
+    w = np.ones(len(T)) if weights is None else weights
+    constant = np.ptp(T, axis=0) == 0
+    mean = np.average(T, axis=0, weights=w) * constant.any()
+    spread = np.sqrt(np.average((T - mean) ** 2, axis=0, weights=w))
+    return ((T_x - mean) / np.where(spread > 0, spread, 1))[:, ~constant]
+
+
+def feature_kernel(T_x, T_z, T, variance, weights=None):
+    """τ z(x)ᵀz(z), z the standardised features: a prior of variance τ on their coefficients.
+
+    Φ plus this is the kernel of a model with `feature_variance` τ, beside the constant if it is a feature;
+    T (m, l) are the features at the samples.
+    """
+    return variance * standardised(T_x, T, weights) @ standardised(T_z, T, weights).T
 
 
 def central_differences(function, values, relative=1e-5):

@@ -377,7 +377,7 @@ def test_a_tuned_model_pickles_clones_and_forgets():
         ({"optimize": True, "random_state": "seed"}, "seed"),
         ({"optimize": ["degree"], "kernel": ThinPlate(), "features": "linear"}, "none of the parameters"),
     ],
-    ids=repr,
+    ids=lambda value: repr(value).split(" at 0x")[0],
 )
 def test_what_cannot_be_tuned_is_refused_and_leaves_the_model_alone(options, message):
     X, y, _ = data()

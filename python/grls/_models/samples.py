@@ -47,6 +47,12 @@ def counted(samples: Samples, kernel: Kernel | None = None) -> Samples:
     return Samples(X, frame, y, samples.targets[rows], weights[rows], rows)
 
 
+def _columns(transformer: Any, given: Any) -> Any:
+    """Return the columns that are computed with: those of a trend are taken about the middle of the data."""
+    compute = getattr(transformer, "about_the_middle", transformer.transform)
+    return compute(given)
+
+
 @dataclass(frozen=True)
 class FreeFeatures:
     """The fitted transformer of the features, and what they are called."""
@@ -63,10 +69,10 @@ class FreeFeatures:
         transformer = features.as_transformer(specification)
         if transformer is None:
             return cls(None, []), np.empty((n_rows, 0))
-        if hasattr(transformer, "fit_transform"):
+        if hasattr(transformer, "fit_transform") and not hasattr(transformer, "about_the_middle"):
             values = transformer.fit_transform(given, y)
         else:
-            values = transformer.fit(given, y).transform(given)
+            values = _columns(transformer.fit(given, y), given)
         T = features.evaluate(values, n_rows)
         if T.shape[1] > n_rows:
             raise ValueError(
@@ -82,7 +88,7 @@ class FreeFeatures:
         if transformer is None:
             return cls(None, [])
         transformer.fit(given, y)
-        values = transformer.transform(given)
+        values = _columns(transformer, given)
         T = features.evaluate(values, given.shape[0])
         return cls(transformer, features.names(transformer, values, T.shape[1]))
 
@@ -99,7 +105,7 @@ class FreeFeatures:
         n_rows = given.shape[0]
         if self.transformer is None:
             return np.empty((n_rows, 0))
-        T = features.evaluate(self.transformer.transform(given), n_rows)
+        T = features.evaluate(_columns(self.transformer, given), n_rows)
         if T.shape[1] != len(self.names):
             raise ValueError(f"the features gave {T.shape[1]} columns, but {len(self.names)} when fitted")
         return np.asarray(T)

@@ -307,7 +307,6 @@ class _Choice:
                 self.targets,
                 self.criterion,
                 specification,
-                np.inf,
                 self.loss,
                 per_output=False,
                 counts=self.counts,

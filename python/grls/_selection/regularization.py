@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
@@ -72,6 +72,7 @@ class Merged(Generic[P]):
     weights: FloatArray  # (m,) of the rows
     counts: FloatArray  # (m,) how many rows each stands for: its weight, but for the cost of its class
     deviations: FloatArray  # (m, k) of the rows from the mean of their point
+    penalised: Sequence[int] | None = None  # features whose prior variance is chosen with γ
 
     @cached_property
     def n_rows(self) -> float:
@@ -104,6 +105,19 @@ class Merged(Generic[P]):
         """(d,) the weight of all rows of each point."""
         return np.bincount(self.place, self.weights).astype(np.float64)
 
+    def prior(self, path: Path, g: int, variance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return D, (S + τI)⁻¹ and r of the penalised features: B becomes B + D(S + τI)⁻¹Dᵀ, c gains D(…)r.
+
+        The path has D, S and r in orthonormal coordinates Cβ of all features, and C = DᵀW½T.
+        """
+        p = [list(path.kept).index(q) for q in self.penalised or [] if q in path.kept]
+        D = path.D[g]
+        C = D.T @ (np.sqrt(self.point_weights)[:, None] * self.problem.T[:, path.kept])
+        inverse = np.linalg.inv(C)
+        S = inverse @ path.schur[g] @ inverse.T
+        held_back = np.linalg.inv(S[np.ix_(p, p)] + variance * np.eye(len(p)))
+        return np.asarray((D @ inverse.T)[:, p]), np.asarray(held_back), np.asarray((inverse @ path.r[g])[p])
+
     @cached_property
     def left_out(self) -> FloatArray:
         """(m,) the share of a point's weight that goes with one row of each sample."""
@@ -135,11 +149,12 @@ def shifts_to_try(specification: Any, n_samples: float, total_weight: float) -> 
     return values * total_weight, False
 
 
-def _feature_variances(wanted: float | str, unit: float, n_samples: int) -> list[float]:
-    """Return the variances of the features' coordinates to try: from none to unpenalised."""
-    if not isinstance(wanted, str):
-        return [wanted]
-    return [np.inf, 0.0, *unit * np.geomspace(1e-2, 100 * n_samples, 12)]
+def _feature_variances(penalised: Sequence[int] | None, unit: float) -> list[float]:
+    """Return the variances of the penalised features' coefficients to try: from none to unpenalised.
+
+    The columns have variance one, so that a coefficient is of the size of what it says.
+    """
+    return [np.inf] if not penalised else [np.inf, 0.0, *unit * np.geomspace(1e-4, 1e4, 13)]
 
 
 def largest_of_the_best(values: FloatArray, errors: FloatArray) -> int:
@@ -148,7 +163,7 @@ def largest_of_the_best(values: FloatArray, errors: FloatArray) -> int:
 
 
 class _Point:
-    """One γ of the path at one variance t of the features' coordinates: the criteria of all rows.
+    """One γ of the path at one variance of the penalised features: the criteria of all rows.
 
     `path` holds the numbers of the merged problem in the scale of its weighted points, y√W with W the weight
     of all rows of a point; there s B = I − A, with A the matrix that takes y to the fit.
@@ -157,16 +172,15 @@ class _Point:
     def __init__(self, merged: Merged[Any], path: Path, g: int, t: float) -> None:
         self._merged, self._path, self._g = merged, path, g
         self._shift = np.float64(path.shifts[g])
-        # (S + tI)⁻¹, which is nothing for unpenalised features
-        S = path.schur[g]
-        self._inverse = None if np.isinf(t) or S.size == 0 else np.linalg.inv(S + t * np.eye(len(S)))
+        self._prior = None if np.isinf(t) else merged.prior(path, g, t)
 
     def _coefficients(self) -> tuple[FloatArray, FloatArray]:
         """Return c (d, k) and B_ii (d,)."""
-        c, diagonal, D = (values[self._g] for values in (self._path.c, self._path.diagonal, self._path.D))
-        if self._inverse is not None:
-            DH = D @ self._inverse
-            c = c + DH @ self._path.r[self._g]
+        c, diagonal = self._path.c[self._g], self._path.diagonal[self._g]
+        if self._prior is not None:
+            D, inverse, r = self._prior
+            DH = D @ inverse
+            c = c + DH @ r
             diagonal = diagonal + np.einsum("ij,ij->i", DH, D)
         return c, diagonal
 
@@ -185,7 +199,7 @@ class _Point:
     def gcv(self) -> FloatArray:
         """Generalised cross-validation, one number per output."""
         n_rows, s = self._merged.n_rows, self._shift
-        if self._inverse is None:
+        if self._prior is None:
             norm, trace = self._path.squared_norm[self._g], self._path.trace[self._g]
         else:
             c, diagonal = self._coefficients()
@@ -197,16 +211,11 @@ class _Point:
         )
 
     def reml(self, n_features: int) -> FloatArray:
-        """Minus twice the restricted log-likelihood (the likelihood, if features have a prior) per output."""
+        """Minus twice the restricted log-likelihood, per output."""
         merged, s = self._merged, self._shift
         log_determinant = self._path.log_determinant[self._g] + merged.n_repeats * np.log(s)
         quadratic = self._path.quadratic[self._g] + merged.within / s
         n = merged.n_rows - n_features
-        if self._inverse is not None:
-            r = self._path.r[self._g]
-            log_determinant = log_determinant - np.linalg.slogdet(self._inverse)[1]
-            quadratic = quadratic + np.einsum("ik,ij,jk->k", r, self._inverse, r)
-            n = merged.n_rows
         # No residual at all, as of targets that the features express: the determinant decides.
         return np.asarray(log_determinant + n * np.log(np.maximum(quadratic / n, np.finfo(float).tiny)))
 
@@ -216,11 +225,11 @@ def select(
     targets: FloatArray,
     criterion: str,
     specification: Any,
-    feature_variance: float | str,
     loss: Loss,
     *,
     per_output: bool,
     counts: FloatArray | None = None,
+    penalised: Sequence[int] | None = None,
 ) -> Selection:
     """Evaluate the criterion along the path and choose where it is smallest.
 
@@ -232,7 +241,7 @@ def select(
     one of them. A weight counts rows: a row of weight two and a row given twice lead to the same choice.
     Where weights are costs too, as those of classes, `counts` are the rows.
     """
-    if feature_variance == "auto":
+    if penalised:
         if criterion == "reml":
             raise ValueError(
                 'feature_variance="auto" cannot be chosen by "reml", whose likelihoods with and without free '
@@ -246,10 +255,10 @@ def select(
         targets,
         criterion,
         specification,
-        feature_variance,
         loss,
         per_output=per_output,
         counts=counts,
+        penalised=penalised,
     )
     at_the_end = np.ndim(specification) == 0 and np.min(selection.chosen) == selection.path[0]
     if selection.copies and at_the_end and not unusual:
@@ -416,18 +425,19 @@ def evaluate(
     targets: FloatArray,
     criterion: str,
     specification: Any,
-    feature_variance: float | str,
     loss: Loss,
     *,
     per_output: bool,
     counts: FloatArray | None = None,
+    penalised: Sequence[int] | None = None,
     refine: bool = True,
 ) -> Selection:
     """Do what `select` does, without a word on the weights; a given grid is never refined."""
     merged = merge(problem, targets, counts)
+    merged.penalised = penalised
     m = len(merged.targets)
     _require_rows(merged, criterion)
-    per_sample = criterion == "loo" or (criterion == "gcv" and feature_variance != np.inf)
+    per_sample = criterion == "loo" or (criterion == "gcv" and bool(penalised))
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     memory.require(
         merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample),
@@ -443,7 +453,7 @@ def evaluate(
         return _Judge(merged, path, criterion, loss, targets, n_outputs)
 
     judge = judge_at(shifts, relative=relative)
-    variances = _feature_variances(feature_variance, judge.path.unit, m)
+    variances = _feature_variances(penalised, judge.path.unit)
     curve = _Curve.of(judge, variances)
     if np.isinf(curve.plane).all(axis=(0, 1)).any():
         if np.isfinite(judge.path.trace).any():

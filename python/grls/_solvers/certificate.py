@@ -11,13 +11,11 @@ whose first sum has no negative term and so keeps its digits; what rounding leav
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from .rank import independent_qr
 
 
 @dataclass
@@ -28,7 +26,6 @@ class PairOfClasses:
     y: FloatArray  # their labels ±1
     T: FloatArray  # their features
     bounds: FloatArray  # C_i
-    weights: FloatArray
 
 
 @dataclass
@@ -50,31 +47,22 @@ def certify(
     beta: FloatArray,
     image: FloatArray,
     feasible_image: FloatArray,
-    feature_variance: float,
-    tolerance: float,
 ) -> Certificate:
     """Return the certificate of one pair.
 
     c (n,), beta (l,): its coefficients; image (n,): Φc; feasible_image: Φ times the coefficients within their
-    bounds; tolerance: of dependent features, whose coordinates a finite feature variance is about.
+    bounds.
     """
     known = pair.T @ beta
     loss = pair.bounds * np.maximum(0, 1 - pair.y * (image + known))
     inside = within_bounds(pair, c)
-    prior: Any = 0.0
     residual = pair.y - feasible_image - known
     own = pair.bounds * np.maximum(0, pair.y * residual) - inside * residual  # of the feasible coefficients
     gap = own.sum() + loss.sum() - (pair.bounds * np.maximum(0, pair.y * residual)).sum()
     gap += 0.5 * (c @ image - inside @ feasible_image)
-    if np.isinf(feature_variance):
-        across = beta @ (pair.T.T @ inside)
-        gap += abs(across) - across
-    elif feature_variance > 0:
-        kept, Q, R = independent_qr(np.sqrt(pair.weights)[:, None] * pair.T, tolerance)
-        along, gamma = Q.T @ (inside / np.sqrt(pair.weights)), R @ beta[kept]
-        prior = gamma @ gamma / (2 * feature_variance)
-        gap += prior + 0.5 * feature_variance * along @ along - gamma @ along
-    objective = float(0.5 * c @ image + prior + loss.sum())
+    across = beta @ (pair.T.T @ inside)
+    gap += abs(across) - across
+    objective = float(0.5 * c @ image + loss.sum())
     scale = max(objective, 1e-6 * float(pair.bounds.sum()))
     finite = np.isfinite(objective) and np.isfinite(gap)
     return Certificate(objective, max(float(gap), 0.0) / scale if finite else np.inf)

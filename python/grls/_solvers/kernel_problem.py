@@ -50,6 +50,12 @@ class KernelProblem:
         """Return the problem of the same samples with another kernel."""
         return KernelProblem(kernel, self.X, self.T, self.weights)
 
+    def kernel_matrix(self) -> FloatArray:
+        """Return Φ, (m, m)."""
+        if self.gram.formula is None:
+            return np.asarray(self.gram.data)
+        return kernel_values.matrix(self.gram.formula, self.X, self.X)
+
     def kernel_times(self, c: FloatArray) -> FloatArray:
         """Return Φc, (m, k); samples without a coefficient cost nothing."""
         support = np.flatnonzero(c.any(axis=1))
@@ -78,7 +84,6 @@ class KernelProblem:
         formulation: str = "exact",
         pivots: str = "qr",
         precision: str = "double",
-        feature_variance: float = np.inf,
     ) -> Solution:
         """Return the solution for all columns of `targets`."""
         return _core.solve(
@@ -88,7 +93,6 @@ class KernelProblem:
             formulation=formulation,
             pivots=pivots,
             precision=precision,
-            feature_variance=feature_variance,
         )
 
     def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
@@ -133,7 +137,6 @@ class KernelProblem:
     def variance(
         self,
         regularization: float,
-        feature_variance: float,
         K: FloatArray,
         T_new: FloatArray,
         *,
@@ -146,7 +149,6 @@ class KernelProblem:
             K=K,
             T_new=T_new,
             covariance=covariance,
-            feature_variance=feature_variance,
         )
 
     def svm(
@@ -155,7 +157,6 @@ class KernelProblem:
         n_classes: int,
         C: float,
         *,
-        feature_variance: float,
         solver: str,
         tol: float,
         max_iter: int,
@@ -171,7 +172,7 @@ class KernelProblem:
             labels=labels,
             n_classes=n_classes,
             C=C,
-            feature_variance=feature_variance,
+            feature_variance=np.inf,
             solver=solver,
             tolerance=tol,
             max_iterations=max_iter,

@@ -120,15 +120,11 @@ def solve(
     y: FloatArray,
     C: FloatArray,
     *,
-    weights: FloatArray,
     formulation: str,
-    feature_variance: float,
     tol: float,
     max_iter: int,
 ) -> Solution:
     """Solve the dual by OSQP; the columns of T are independent."""
-    if np.isfinite(feature_variance):
-        return _solve_penalised(Phi, T, y, C, weights, feature_variance, tol, max_iter)
     if formulation == "virtual":
         c, beta, program = dual(Phi, T.T, y, C, tol, max_iter)
         return _certified(Phi, T, y, C, c, beta, beta, program)
@@ -175,29 +171,6 @@ def _certified(
         program.iterations,
         program.converged,
     )
-
-
-def _solve_penalised(
-    Phi: FloatArray,
-    T: FloatArray,
-    y: FloatArray,
-    C: FloatArray,
-    weights: FloatArray,
-    variance: float,
-    tol: float,
-    max_iter: int,
-) -> Solution:
-    """Solve with the kernel Φ + τUUᵀ, U the features orthonormalised with the weights, and no bias."""
-    roots = np.sqrt(weights)[:, None]
-    Q, R = linalg.qr(roots * T, mode="economic")
-    U = Q / roots
-    total = Phi + variance * U @ U.T
-    c, _, program = dual(total, np.empty((0, len(y))), y, C, tol, max_iter)
-    beta = linalg.solve_triangular(R, variance * (U.T @ c)) if T.shape[1] else np.empty(0)
-    none = np.empty((len(y), 0))
-    out = _certified(total, none, y, C, c, np.empty(0), beta, program)
-    out.beta = beta
-    return out
 
 
 def bias(

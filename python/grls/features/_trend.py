@@ -16,10 +16,10 @@ from .._validation import integer
 
 
 class PolynomialTrend(TransformerMixin, BaseEstimator):
-    """All monomials up to a degree, taken about the middle of the training data.
+    """All monomials up to a degree.
 
-    The span is that of the plain monomials, so a fitted model does not depend on the shift; taken about the
-    middle they keep their digits for data far from the origin (years, map coordinates).
+    Estimators compute with the monomials about the middle of the training data, which keep their digits for
+    data far from the origin (years, map coordinates), and report coefficients of the plain ones.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     centre_ : ndarray of shape (d,)
-        Middle of the range of each column; a column x stands for ``x - centre_``.
+        Middle of the range of each column.
 
     Examples
     --------
     >>> from grls.features import PolynomialTrend
     >>> trend = PolynomialTrend(degree=2)
-    >>> trend.fit_transform([[2001.0], [2002.0], [2003.0]])
-    array([[ 1., -1.,  1.],
-           [ 1.,  0.,  0.],
-           [ 1.,  1.,  1.]])
+    >>> trend.fit_transform([[1.0], [2.0], [3.0]])
+    array([[1., 1., 1.],
+           [1., 2., 4.],
+           [1., 3., 9.]])
     >>> list(trend.get_feature_names_out())
     ['1', 'x0', 'x0^2']
     """
@@ -90,12 +90,31 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
         ndarray of shape (n, l)
             The constant first, then by degree.
         """
+        return self._monomials_at(X, np.zeros_like(self.centre_) if hasattr(self, "centre_") else 0.0)
+
+    def about_the_middle(self, X: Any) -> NDArray[np.float64]:
+        """Return the monomials of ``X - centre_``, which span the same: those that estimators compute with.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n, l)
+            In the order of `transform`.
+        """
+        check_is_fitted(self)
+        return self._monomials_at(X, self.centre_)
+
+    def _monomials_at(self, X: Any, origin: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
-        return np.asarray(self._monomials.transform(dense - self.centre_))
+        return np.asarray(self._monomials.transform(dense - origin))
 
     def user_units(self) -> NDArray[np.float64] | None:
         """Return R (l, l) with β = Rb: b of the monomials about the middle, β of the plain ones.

@@ -48,6 +48,18 @@ def require_polynomials(
                 )
 
 
+def needed_polynomials(kernel: Kernel, X: Any) -> FloatArray | None:
+    """Return the polynomials (m, q) that the kernel's order asks for, at the rows of X; None: none."""
+    if not kernel.order:
+        return None
+    blocks = [
+        block
+        for part, columns in kernel.demands(X.shape[1])
+        for _, block in _monomials(X, columns, (part.order or 0) - 1)
+    ]
+    return np.hstack(blocks) if blocks else None
+
+
 def polynomial_columns(kernel: Kernel, X: Any, T: FloatArray) -> list[int]:
     """Return the features that the kernel's own polynomials are made of.
 
