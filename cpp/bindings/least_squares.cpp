@@ -219,10 +219,11 @@ void register_results(py::module_& m) {
             "kernel's variance; zero where a feature was dropped"),
       field("precision", &S::precision, "'double', 'single' or 'mixed': of the factor that was used"),
       field("iterations", &S::iterations, "of conjugate gradients; 0 for a factorisation alone", 0),
-      field("residual", &S::residual,
-            "|y - f - shift c/w| relative to y outside the features' span, the worst output: a bound from the "
-            "factor, or where that is not small as measured; of conjugate gradients the one they reached",
-            0.0),
+      field(
+          "residual", &S::residual,
+          "|y - f - shift c/w| relative to y outside the features' span, the worst output: a bound from the "
+          "factor, or where that is not small as measured; of conjugate gradients the one they reached",
+          0.0),
       field("seconds", &S::seconds, "what each stage took", Seconds()),
       field("status", &S::status, "how the iterations ended", Status::converged))
       .def_property_readonly(

@@ -487,31 +487,5 @@ def test_a_result_takes_its_fields_by_keyword_and_all_of_them():
         _core.CentredGram(lower=np.eye(2), trace=2.0)
 
 
-FLOORS = [
-    "base",
-    "data",
-    "kernels",
-    "matrices",
-    "least_squares",
-    "ridge",
-    "nystrom",
-    "spectrum",
-    "plsa",
-    "svm",
-    "bindings",
-]
-ROOTS = [folder for folder in Path(__file__).parents if (folder / "CMakePresets.json").exists()]
-SOURCES = (ROOTS or [Path(__file__)])[0] / "cpp"
-
-
-@pytest.mark.skipif(not SOURCES.exists(), reason="away from the sources")
-def test_a_folder_of_the_core_uses_only_those_above_it():
-    assert {folder.name for folder in SOURCES.iterdir()} == set(FLOORS)
-    for file in SOURCES.glob("*/*.?pp"):
-        used = re.findall(r'#include "(\w+)/', file.read_text(encoding="utf-8"))
-        above = FLOORS[: FLOORS.index(file.parent.name) + 1]
-        assert set(used) <= set(above), file.name
-
-
 def test_the_version_is_that_of_the_package():
     assert grls.__version__ == importlib.import_module("importlib.metadata").version("grls")
