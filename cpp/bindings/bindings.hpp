@@ -12,6 +12,7 @@
 #include "data/points.hpp"
 #include "least_squares/path.hpp"
 #include "matrices/assemble.hpp"
+#include "matrices/conjugate_gradients.hpp"
 
 namespace py = pybind11;
 
@@ -50,10 +51,14 @@ class GramArgument {
   std::optional<GramSource> source_;
 };
 
+// What Python wants to hear of conjugate gradients: report(step, residual, afresh), or None.
+GradientsReport gradients_report(const py::object& report);
+
 // A regularisation path as Python sees it.
 py::object path_result(Path path);
 
 void register_blas(py::module_& m);
+void register_conjugate_gradients(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
 void register_plsa(py::module_& m);

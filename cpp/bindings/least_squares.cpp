@@ -12,6 +12,7 @@
 #include "least_squares/gradient.hpp"
 #include "least_squares/path.hpp"
 #include "matrices/factor.hpp"
+#include "nystrom/matrix_free.hpp"
 #include "results.hpp"
 
 namespace grls::bindings {
@@ -81,6 +82,19 @@ struct GradientResult {
   std::vector<std::vector<double>> coefficients, widths, periods;
 };
 
+SolutionResult result_of(Solution& solution) {
+  SolutionResult out;
+  out.c = std::move(solution.c);
+  out.beta = std::move(solution.beta);
+  out.kept = std::move(solution.kept);
+  out.quadratic = std::move(solution.quadratic);
+  out.feature_covariance = std::move(solution.feature_covariance);
+  out.precision = name_of(solution.precision);
+  out.iterations = solution.iterations;
+  out.residual = solution.residual;
+  return out;
+}
+
 // A problem from Python, with the arrays it refers to.
 struct ProblemArgument {
   GramArgument gram;
@@ -109,20 +123,34 @@ SolutionResult solve_any(const Formula* formula, const py::object& data, const M
     const py::gil_scoped_release unlocked;
     return solve(context, problem);
   }();
-  SolutionResult out;
-  out.c = std::move(solution.c);
-  out.beta = std::move(solution.beta);
-  out.kept = std::move(solution.kept);
-  out.quadratic = std::move(solution.quadratic);
-  out.feature_covariance = std::move(solution.feature_covariance);
-  out.precision = name_of(solution.precision);
-  out.iterations = solution.iterations;
-  out.residual = solution.residual;
+  SolutionResult out = result_of(solution);
   out.seconds.values["basis"] = solution.seconds.basis;
   out.seconds.values["gram"] = solution.seconds.gram;
   out.seconds.values["assemble"] = solution.seconds.assemble;
   out.seconds.values["factor"] = solution.seconds.factor;
   out.seconds.values["solve"] = solution.seconds.solve;
+  return out;
+}
+
+SolutionResult solve_by_gradients(const Formula& formula, const py::object& data, const Matrix<double>& T,
+                                  const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
+                                  double shift, double dependence, const std::string& precision,
+                                  double tolerance, int max_iterations, Index n_centres,
+                                  const py::object& report, int threads) {
+  ProblemArgument argument(&formula, data, T, Y, weights, dependence);
+  argument.problem.shift = shift;
+  argument.problem.precision = precision_of(precision);
+  const GradientsOptions options{tolerance, max_iterations, gradients_report(report)};
+  MatrixFreeSolution solved = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return solve_cg(context, argument.problem, options, n_centres);
+  }();
+  SolutionResult out = result_of(solved.solution);
+  out.seconds.values["precondition"] = solved.precondition_seconds;
+  out.seconds.values["solve"] = solved.solve_seconds;
+  out.residual = solved.residual;
+  out.status = solved.status;
   return out;
 }
 
@@ -191,10 +219,11 @@ void register_results(py::module_& m) {
             "kernel's variance; zero where a feature was dropped"),
       field("precision", &S::precision, "'double', 'single' or 'mixed': of the factor that was used"),
       field("iterations", &S::iterations, "of conjugate gradients; 0 for a factorisation alone", 0),
-      field("residual", &S::residual,
-            "|y - f - shift c/w| relative to y outside the features' span, the worst output: a bound from the "
-            "factor, or where that is not small as measured",
-            0.0),
+      field(
+          "residual", &S::residual,
+          "|y - f - shift c/w| relative to y outside the features' span, the worst output: a bound from the "
+          "factor, or where that is not small as measured; of conjugate gradients the one they reached",
+          0.0),
       field("seconds", &S::seconds, "what each stage took", Seconds()),
       field("status", &S::status, "how the iterations ended", Status::converged))
       .def_property_readonly(
@@ -293,6 +322,12 @@ void register_least_squares(py::module_& m) {
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"),
         py::arg("tolerance"), py::arg("precision") = "double",
         py::arg("feature_variance") = std::numeric_limits<double>::infinity(), py::arg("threads") = 0);
+  m.def("solve_cg", &solve_by_gradients, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
+        py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("dependence"),
+        py::arg("precision") = "double", py::arg("tolerance"), py::arg("max_iterations"),
+        py::arg("n_centres") = 0, py::arg("report") = py::none(), py::arg("threads") = 0);
+  m.def("solve_cg_bytes", &solve_cg_bytes, py::kw_only(), py::arg("m"), py::arg("n_outputs"),
+        py::arg("n_centres") = 0);
   m.def(
       "solve_bytes",
       [](Index order, const std::string& precision) { return solve_bytes(order, precision_of(precision)); },

@@ -4,6 +4,7 @@
 
 #include "bindings.hpp"
 #include "results.hpp"
+#include "ridge/ridge_path.hpp"
 
 namespace grls::bindings {
 namespace {

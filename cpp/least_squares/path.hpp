@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "least_squares/least_squares.hpp"
-#include "ridge/ridge.hpp"
+#include "least_squares/reduction.hpp"
 
 namespace grls {
 
@@ -25,6 +25,9 @@ struct Scale {
   bool vanishes = false;  // H is made of rounding errors: the features leave nothing of the kernel
   double rounding = 0;    // about the norm of the rounding errors in H
 };
+// From mean: the mean eigenvalue of H; left, whole: mean sizes of the diagonals of H and Φ; share: of `whole`
+// that what the features leave may be and still consist of rounding errors.
+Scale scale_of(double mean, double left, double whole, double share, double rounding);
 // That of H in A = MᵀΦM (m, m), before anything was added to it.
 Scale scale_of(const BlockTriangle<double>& A, Index m);
 
@@ -43,34 +46,44 @@ struct Path {
   std::vector<Matrix<double>> c, D;      // g times (m, k) and (m, l)
 };
 
-// A matrix that was reduced once, for shifts that come one after the other.
+// A matrix that was reduced once, for shifts that come one after the other: the driver of every path.
 class ReducedMatrix {
  public:
   virtual ~ReducedMatrix() = default;
   // relative: the shifts are multiples of the scale's unit. Where H + sI is not positive definite everything
   // about that shift is NaN.
-  virtual Path at(const Context& context, const Vector<double>& shifts, bool relative) const = 0;
+  Path at(const Context& context, const Vector<double>& shifts, bool relative) const;
+
+ protected:
+  explicit ReducedMatrix(Index n_outputs) : n_outputs_(n_outputs) {}
+
+  // Reduces the pivots H (n, n) of A in place. rhs (n, k + more): right-hand sides, those of the outputs
+  // first.
+  Reduction set(const Context& context, BlockTriangle<double>& A, Matrix<double> rhs);
+
+  // What a model adds to a path: room for what is its own; of every shift that makes H + sI definite, given
+  // W = L⁻¹Qᵀ rhs; and where there are samples U, of every shift, given UᵀZ (m, k + more), Z = (B + sI)⁻¹Qᵀ
+  // rhs, with |L⁻¹u_i|² in path.diagonal.
+  virtual void begin(Path&) const {}
+  virtual void at_shift(Index, const Matrix<double>&, Path&) const {}
+  virtual void at_samples(Index p, Matrix<double> product, Path& path) const = 0;
+
+  Index n_outputs_;  // k
+  IndexList kept_;
+  Scale scale_;
+  BlockTridiagonal band_;
+  Matrix<double> rhs_;  // (n, k + more), in the basis of the reduction
+  Matrix<double> U_;    // (n, m): one column per sample in that basis; empty: samples are not asked for
 };
 
 std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& problem, bool leave_one_out);
 
-// The same for ridge regression on the columns of the data (ridge/ridge.hpp), from BᵀB (d, d) instead of the
-// kernel matrix BBᵀ: for data with fewer columns than rows. Everything is that of the kernel matrix, but
-// schur, r and D stay empty.
-std::unique_ptr<ReducedMatrix> reduce(const Context& context, const RidgeProblem& problem);
-
 // Reduction and path at once.
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out);
-Path ridge_path(const Context& context, const RidgeProblem& problem, const Vector<double>& shifts,
-                bool relative);
 
 // Its memory: half a matrix of order m and k; with leave_one_out also the samples in the basis of the
 // reduction, and for each shift a factor and what it gives of every sample.
 double path_bytes(Index m, Index n_outputs, Index n_shifts, bool leave_one_out, Index n_features);
-
-// Its memory: the columns and the samples in the basis of the reduction, the matrix and the reflectors as a
-// matrix, and for each shift a factor and what it gives of every sample.
-double ridge_path_bytes(Index n, Index d, Index n_outputs, Index n_shifts);
 
 }  // namespace grls

@@ -1,62 +1,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <variant>
 
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
+#include "matrices/conjugate_gradients.hpp"
 #include "ridge/ridge.hpp"
 
 namespace grls {
 namespace {
 
-// Right-hand sides side by side: one row per unknown, so that a sparse product reads contiguous numbers.
-using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using PerColumn = Eigen::ArrayXd;  // (q): one number per right-hand side
+using Block = RowBlock;
 
-constexpr Index kRows = 1024;        // rows of a block that are worked on at once
 constexpr Index kEntries = 1 << 14;  // entries of a sparse matrix that are worked on at once
-
-double size_of(const Block& X) { return static_cast<double>(X.size()); }
-
-// f(first, count) for pieces of `rows` rows, whose bounds do not depend on the threads.
-void for_rows(const Context& context, Index rows, double work, const std::function<void(Index, Index)>& f) {
-  parallel_for(context, (rows + kRows - 1) / kRows, workers_for(context, work),
-               [&](Index t, const Worker&) { f(t * kRows, std::min(kRows, rows - t * kRows)); });
-}
-
-// Σ over all rows of f(first, count), a (r, q) array, added up in order.
-Block sum_rows(const Context& context, Index rows, Index r, Index q, double work,
-               const std::function<void(Index, Index, Block&)>& f) {
-  std::vector<Block> parts(static_cast<std::size_t>((rows + kRows - 1) / kRows));
-  for_rows(context, rows, work, [&](Index first, Index count) {
-    Block part(r, q);
-    f(first, count, part);
-    parts[static_cast<std::size_t>(first / kRows)] = std::move(part);
-  });
-  Block sum = Block::Zero(r, q);
-  for (const Block& part : parts) sum += part;
-  return sum;
-}
-
-PerColumn dot(const Context& context, const Block& X, const Block& Y) {
-  return sum_rows(
-             context, X.rows(), 1, X.cols(), 2 * size_of(X),
-             [&](Index first, Index count, Block& part) {
-               part =
-                   (X.middleRows(first, count).array() * Y.middleRows(first, count).array()).colwise().sum();
-             })
-      .row(0)
-      .transpose();
-}
-
-// Y += a X
-void add_scaled(const Context& context, double a, const Block& X, Block& Y) {
-  for_rows(context, X.rows(), 2 * size_of(X),
-           [&](Index first, Index count) { Y.middleRows(first, count) += a * X.middleRows(first, count); });
-}
 
 // Compressed sparse rows with narrow indices, each row scaled.
 struct Csr {
@@ -158,7 +116,7 @@ class Design {
   // out (d, q) = (S A)ᵀ Z
   void transposed_times(const Context& context, const Block& Z, Block& out) const {
     if (!dense_) return by_column_.times(context, Z, out);
-    const Index q = Z.cols(), columns = std::max<Index>(8, std::min(kRows, (d_ + 15) / 16));
+    const Index q = Z.cols(), columns = std::max<Index>(8, std::min(kBlockRows, (d_ + 15) / 16));
     const Block scaled = s_.size() > 0 ? Block(s_.asDiagonal() * Z) : Block();
     const double* const z = s_.size() > 0 ? scaled.data() : Z.data();
     parallel_for(context, (d_ + columns - 1) / columns, workers_for(context, work(q)),
@@ -235,95 +193,6 @@ class Projection {
   const Matrix<double>& Q_;
 };
 
-struct System {
-  std::function<void(const Block&, Block&)> apply;  // out = M X
-  std::function<void(Block&)> precondition;         // in place, symmetric and positive definite
-};
-
-PerColumn ratio(const PerColumn& a, const PerColumn& b) {  // 0 / 0 = 0: a column that is solved
-  return (b.abs() > 0).select(a / b, 0.0);
-}
-
-struct Iterated {
-  Block X;
-  int iterations = 0;
-  PerColumn residuals;  // relative
-};
-
-// Conjugate gradients for all columns of B side by side; a column that is solved rests. The columns are of
-// the order of one: see below.
-Iterated iterate(const Context& context, const System& system, const Block& B, double tolerance,
-                 int max_iterations) {
-  const Index rows = B.rows(), q = B.cols();
-  const PerColumn size = dot(context, B, B).sqrt();
-  Iterated out;
-  out.X = Block::Zero(rows, q);
-  Block R = B, Z(rows, q), D(rows, q), MD(rows, q);
-  PerColumn norm = size;
-  while (true) {
-    out.residuals = ratio(norm, size);
-    if ((out.residuals <= tolerance).all() || out.iterations >= max_iterations) return out;
-    // A start, or a fresh one from the residual itself where its recurrence had drifted away from it.
-    const PerColumn before = norm;
-    PerColumn active = (out.residuals > tolerance).cast<double>();
-    Z = R;
-    system.precondition(Z);
-    D = Z * active.matrix().asDiagonal();
-    PerColumn rz = dot(context, R, D);
-    while (active.any() && out.iterations < max_iterations) {
-      ++out.iterations;
-      system.apply(D, MD);
-      const PerColumn alpha = ratio(rz, dot(context, D, MD));
-      norm = sum_rows(context, rows, 1, q, 6 * size_of(R),
-                      [&](Index first, Index count, Block& part) {
-                        auto r = R.middleRows(first, count);
-                        out.X.middleRows(first, count).noalias() +=
-                            D.middleRows(first, count) * alpha.matrix().asDiagonal();
-                        r.noalias() -= MD.middleRows(first, count) * alpha.matrix().asDiagonal();
-                        part = r.array().square().colwise().sum();
-                        Z.middleRows(first, count) = r;
-                      })
-                 .row(0)
-                 .transpose()
-                 .array()
-                 .sqrt();
-      active = (norm > tolerance * size).cast<double>();
-      system.precondition(Z);
-      const PerColumn next = dot(context, R, Z);
-      const PerColumn beta = ratio(next, rz);
-      rz = next * active;
-      for_rows(context, rows, 3 * size_of(D), [&](Index first, Index count) {
-        auto d = D.middleRows(first, count);
-        d = (d * (beta * active).matrix().asDiagonal() +
-             Z.middleRows(first, count) * active.matrix().asDiagonal())
-                .eval();
-      });
-    }
-    system.apply(out.X, MD);
-    R = B - MD;
-    norm = dot(context, R, R).sqrt();
-    if ((norm >= before).all()) {  // rounding errors allow no better
-      out.residuals = ratio(norm, size);
-      return out;
-    }
-  }
-}
-
-// The same for columns of any size, whose squares may be no numbers. The units are powers of two, so that
-// they change no digit.
-Iterated conjugate_gradients(const Context& context, const System& system, const Block& B, double tolerance,
-                             int max_iterations) {
-  const PerColumn unit = B.cwiseAbs().colwise().maxCoeff().transpose().array().unaryExpr([](double largest) {
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    return std::ldexp(1.0, std::max(exponent - 1, -1000));  // whose inverse is a number too
-  });
-  Iterated out =
-      iterate(context, system, B * unit.inverse().matrix().asDiagonal(), tolerance, max_iterations);
-  out.X *= unit.matrix().asDiagonal();
-  return out;
-}
-
 // Columns a block is padded to: 1, 2, 4 or whole vectors of 8.
 Index padded(Index k) {
   for (const Index width : {Index(1), Index(2), Index(4)})
@@ -331,73 +200,109 @@ Index padded(Index k) {
   return (k + 7) / 8 * 8;
 }
 
+constexpr const char* kOverflow =
+    "the squares of the data overflow, and with them the products of conjugate gradients: scale the columns "
+    "of X down";
+
+// (BBᵀ + shift) or (BᵀB + shift), whichever is of the smaller order, preconditioned by its diagonal.
+class NormalEquations {
+ public:
+  NormalEquations(const Context& context, const Design& design, const FeatureSpan& span, double shift,
+                  Index columns)
+      : context_(context),
+        design_(design),
+        projection_(span.Q),
+        shift_(shift),
+        by_samples_(design.n() < design.d()),
+        across_(by_samples_ ? design.d() : design.n(), columns) {
+    Vector<double> diagonal = by_samples_ ? design.squared_rows(context) : design.squared_columns();
+    require(diagonal.allFinite(), kOverflow);
+    if (!by_samples_ && span.Q.cols() > 0) {  // |P a|² = |a|² - |Qᵀa|²
+      Block inside(design.d(), span.Q.cols());
+      design.transposed_times(context, Block(span.Q), inside);
+      diagonal = (diagonal - inside.rowwise().squaredNorm()).cwiseMax(0);
+    }
+    inverse_ = (diagonal.array() + shift).inverse();
+    require(inverse_.allFinite(), kOverflow);
+  }
+
+  LinearSystem<Block> system() {
+    LinearSystem<Block> out;
+    out.multiply = [this](const Block& X, Block& product) { multiply(X, product); };
+    out.precondition = [this](Block& Z) { precondition(Z); };
+    return out;
+  }
+
+  // From what the features leave of the targets, and from a solution to the coefficients of the columns.
+  Block right_hand_side(Block Y) const {
+    if (by_samples_) return Y;
+    Block out(design_.d(), Y.cols());
+    design_.transposed_times(context_, Y, out);
+    return out;
+  }
+  Block coefficients(Block X) const {
+    if (!by_samples_) return X;
+    Block out(design_.d(), X.cols());
+    design_.transposed_times(context_, X, out);
+    return out;
+  }
+
+ private:
+  void multiply(const Block& X, Block& out) {
+    if (by_samples_) {
+      design_.transposed_times(context_, X, across_);
+      design_.times(context_, across_, out);
+      projection_.apply(context_, out);
+    } else {
+      design_.times(context_, X, across_);
+      projection_.apply(context_, across_);
+      design_.transposed_times(context_, across_, out);
+    }
+    add_scaled(context_, shift_, X, out);
+  }
+
+  void precondition(Block& Z) const {
+    for_rows(context_, Z.rows(), size_of(Z), [&](Index first, Index count) {
+      Z.middleRows(first, count).array().colwise() *= inverse_.segment(first, count).array();
+    });
+    if (by_samples_) projection_.apply(context_, Z);  // stay among the vectors that the features leave
+  }
+
+  const Context& context_;
+  const Design& design_;
+  Projection projection_;
+  double shift_;
+  bool by_samples_;
+  Block across_;
+  Vector<double> inverse_;  // of the diagonal
+};
+
 }  // namespace
 
 RidgeSolution solve_ridge_cg(const Context& context, const RidgeProblem& problem, double shift,
                              double tolerance, int max_iterations) {
   require(shift > 0 && std::isfinite(shift), "conjugate gradients need a positive regularization");
-  require(tolerance > 0, "the tolerance must be positive");
-  require(max_iterations >= 1, "at least one iteration is needed");
   const FeatureSpan span(problem);
   const Projection projection(span.Q);
   const Design design(problem.rows, span.s);
-  const Index k = problem.Y.cols(), q = padded(k), n = design.n(), d = design.d();
-
-  Block given = Block::Zero(n, q);
+  const Index k = problem.Y.cols(), q = padded(k);
+  Block given = Block::Zero(design.n(), q);
   given.leftCols(k) = span.Y;
   Block Y = given;
   projection.apply(context, Y);
 
-  const bool by_samples = n < d;
-  Block across(by_samples ? d : n, q), B = Y;
-  Vector<double> inverse;  // of the diagonal
-  System system;
-  if (by_samples) {
-    inverse = (design.squared_rows(context).array() + shift).inverse();
-    system.apply = [&](const Block& X, Block& out) {
-      design.transposed_times(context, X, across);
-      design.times(context, across, out);
-      projection.apply(context, out);
-      add_scaled(context, shift, X, out);
-    };
-  } else {
-    Vector<double> diagonal = design.squared_columns();
-    if (span.Q.cols() > 0) {  // |P a|² = |a|² - |Qᵀa|²
-      Block inside(d, span.Q.cols());
-      design.transposed_times(context, Block(span.Q), inside);
-      diagonal = (diagonal - inside.rowwise().squaredNorm()).cwiseMax(0);
-    }
-    inverse = (diagonal.array() + shift).inverse();
-    B.resize(d, q);
-    design.transposed_times(context, Y, B);
-    system.apply = [&](const Block& X, Block& out) {
-      design.times(context, X, across);
-      projection.apply(context, across);
-      design.transposed_times(context, across, out);
-      add_scaled(context, shift, X, out);
-    };
-  }
-  system.precondition = [&](Block& Z) {
-    for_rows(context, Z.rows(), size_of(Z), [&](Index first, Index count) {
-      Z.middleRows(first, count).array().colwise() *= inverse.segment(first, count).array();
-    });
-    if (by_samples) projection.apply(context, Z);  // stay among the vectors that the features leave
-  };
-
-  Iterated solved = conjugate_gradients(context, system, B, tolerance, max_iterations);
-  Block V(d, q), residual(n, q);
-  if (by_samples) {
-    design.transposed_times(context, solved.X, V);
-  } else {
-    V = std::move(solved.X);
-  }
+  NormalEquations equations(context, design, span, shift, q);
+  const Block B = equations.right_hand_side(std::move(Y));
+  require(B.allFinite(), kOverflow);
+  Gradients<Block> solved = conjugate_gradients(context, equations.system(), B, {tolerance, max_iterations});
+  const Block V = equations.coefficients(std::move(solved.X));
   RidgeSolution out;
   out.V = V.leftCols(k);
   out.kept = span.basis.kept;
   out.iterations = solved.iterations;
-  out.residuals = solved.residuals.head(k).matrix();
-  if (!(out.residuals.array() <= tolerance).all())
-    out.status = out.iterations >= max_iterations ? Status::iteration_limit : Status::stagnated;
+  out.residuals = solved.residuals.head(k);
+  out.status = solved.status;
+  Block residual(design.n(), q);
   design.times(context, V, residual);
   residual = given - residual;
   out.beta = span.basis.feature_coefficients(projection.onto_features(context, residual).leftCols(k));

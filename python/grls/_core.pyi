@@ -1,5 +1,5 @@
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,19 @@ class Solution:
     def residual(self) -> float: ...
     @property
     def seconds(self) -> dict[str, float]: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def converged(self) -> bool: ...
+
+class LinearSolution:
+    def __init__(self, *, X: _Floats, iterations: int, residuals: _Floats, status: Status = ...) -> None: ...
+    @property
+    def X(self) -> _Floats: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def residuals(self) -> _Floats: ...
     @property
     def status(self) -> Status: ...
     @property
@@ -385,6 +398,34 @@ def gradient(
     row_counts: _Floats | None = None,
     deviations: _Floats | None = None,
 ) -> Gradient: ...
+def solve_cg(
+    *,
+    formula: Formula,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    shift: float,
+    dependence: float,
+    precision: str = "double",
+    tolerance: float,
+    max_iterations: int,
+    n_centres: int = 0,
+    report: Callable[[int, float, bool], object] | None = None,
+    threads: int = 0,
+) -> Solution: ...
+def solve_cg_bytes(*, m: int, n_outputs: int, n_centres: int = 0) -> float: ...
+def conjugate_gradients(
+    *,
+    multiply: Callable[[_Floats, str], _Floats],
+    precondition: Callable[[_Floats], _Floats],
+    B: _Floats,
+    tolerance: float,
+    max_iterations: int,
+    refined: bool = False,
+    report: Callable[[int, float, bool], object] | None = None,
+    threads: int = 0,
+) -> LinearSolution: ...
 def solve_bytes(*, order: int, precision: str) -> float: ...
 def path_bytes(
     *, m: int, n_outputs: int, n_shifts: int, leave_one_out: bool, n_features: int = ...

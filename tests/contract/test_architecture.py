@@ -12,9 +12,9 @@ from repository import ROOT, needs
 PACKAGE = Path(grls.__file__).parent
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
-# A folder of cpp/ includes its own files and those of the floors above it, never a neighbour's: but for these
-# two. Ridge regression with few rows is kernel least squares, whose path in turn serves ridge regression.
-NEIGHBOURS = {"ridge": {"least_squares"}, "least_squares": {"ridge"}}
+# A folder of cpp/ includes its files and those of the floors above it, never a neighbour's, but for these:
+# ridge regression with few rows, and what is solved without a matrix, are kernel least squares.
+NEIGHBOURS = {"ridge": {"least_squares"}, "nystrom": {"least_squares"}}
 FLOORS = [
     {"base"},
     {"data"},

@@ -508,3 +508,14 @@ def test_columns_that_are_features_too_have_no_weights(shape, criterion):
     model = PriorRLSRegressor(features="linear", regularization=criterion).fit(X, y)
     A = np.column_stack([np.ones(n), X])
     assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y)[0], atol=1e-7)
+
+
+@pytest.mark.parametrize("features", [None, "constant"])
+@pytest.mark.parametrize("shape", [(60, 10), (10, 60)])
+@pytest.mark.parametrize("estimator", [PriorRLSRegressor, PriorRLSClassifier])
+def test_data_whose_squares_overflow_are_refused_by_conjugate_gradients(estimator, shape, features):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), np.arange(shape[0]) % 2
+    model = estimator(solver="cg", regularization=1e-3, features=features)
+    with pytest.raises(ValueError, match=r"overflow.*scale"):
+        model.fit(1e155 * X, y)

@@ -437,3 +437,68 @@ def test_the_core_refuses_what_its_wrappers_never_pass():
     with pytest.raises(ValueError, match="basis"):
         _core.assemble(gram=Phi, T=T, basis="cosine", pivots="qr", tolerance=1e-12)
     assert _core.llt(matrix=np.empty((0, 0))).shape == (0, 0)
+
+
+# Conjugate gradients with functions of Python.
+
+
+def system(**changes):
+    A = np.diag(np.arange(1.0, 31.0)) + 0.1
+    given = {
+        "multiply": lambda V, precision: A @ V,
+        "precondition": lambda R: R / np.diagonal(A)[:, None],
+        "B": np.random.default_rng(0).normal(size=(30, 2)),
+        "tolerance": 1e-10,
+        "max_iterations": 100,
+    }
+    return A, {**given, **changes}
+
+
+def test_conjugate_gradients_solve_for_functions_of_python():
+    A, given = system()
+    steps = []
+    solved = _core.conjugate_gradients(**given, report=lambda *told: steps.append(told))
+    assert solved.converged
+    close(solved.X, np.linalg.solve(A, given["B"]), 1e-8)
+    assert np.all(solved.residuals <= 1e-10)
+    assert [told[0] for told in steps if not told[2]] == list(range(1, solved.iterations + 1))
+    assert _core.conjugate_gradients(**{**given, "max_iterations": 2}).status is _core.Status.iteration_limit
+    asked = []
+
+    def rounded(V, precision):
+        asked.append(precision)
+        return (A @ V).astype(np.float32).astype(float) if precision == "single" else A @ V
+
+    refined = _core.conjugate_gradients(**{**given, "multiply": rounded, "refined": True})
+    close(refined.X, np.linalg.solve(A, given["B"]), 1e-8)
+    assert asked.count("single") > asked.count("double") > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"multiply": lambda V, precision: V[:-1]}, ValueError, "multiply must return an array of shape"),
+        ({"multiply": lambda V, precision: "V"}, TypeError, "multiply must return an array"),
+        ({"multiply": lambda V: V}, TypeError, "positional"),
+        ({"multiply": lambda V, precision: 1e308 * V * 10}, ValueError, "overflow: scale"),
+        ({"multiply": lambda V, precision: np.nan * V}, ValueError, "overflow: scale"),
+        ({"precondition": lambda R: None}, ValueError, "precondition must return an array"),
+        ({"precondition": lambda R: np.ones(3)}, ValueError, "precondition must return an array of shape"),
+        ({"B": np.full((30, 2), np.inf)}, ValueError, "overflow: scale"),
+        ({"tolerance": 0.0}, ValueError, "tolerance"),
+        ({"tolerance": np.nan}, ValueError, "tolerance"),
+        ({"max_iterations": 0}, ValueError, "iteration"),
+        ({"report": lambda *told: 1 / 0}, ZeroDivisionError, "division"),
+        ({"multiply": None}, TypeError, "incompatible"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_conjugate_gradients_check_what_functions_of_python_return(changes, error, message):
+    _, given = system(**changes)
+    with pytest.raises(error, match=message):
+        _core.conjugate_gradients(**given)
+
+
+def test_an_empty_system_is_solved():
+    _, given = system(B=np.empty((30, 0)))
+    assert _core.conjugate_gradients(**given).X.shape == (30, 0)

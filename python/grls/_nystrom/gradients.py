@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from .._models.progress import Stages
 from .._solvers import memory
 from .._solvers.centre_sums import KernelStore
-from .._solvers.conjugate_gradients import conjugate_gradients, refined_gradients, warn_unless_converged
+from .._solvers.conjugate_gradients import conjugate_gradients, warn_unless_converged
 from .._validation import FloatArray, require_two_samples
 from . import equations
 from .plan import Block, Plan, Solution, indicators, one_against_all
@@ -61,7 +61,7 @@ def solve(
     factor = _preconditioner(plan, sums.weight, shift)
     stages.done("sums")
 
-    def multiply(u: FloatArray, digits: str = "double") -> FloatArray:
+    def multiply(u: FloatArray, digits: str) -> FloatArray:
         a = centers.coefficients(u)
         product: Any = 0.0
         for number, block in enumerate(blocks):
@@ -71,18 +71,19 @@ def solve(
         kernel_part = centers.functionals(product)
         return np.asarray(kernel_part - free.across.T @ (free.solved[:, :r] @ u) + shift * u)
 
-    solver = refined_gradients if plan.precision == "single" else conjugate_gradients
-    solved = solver(
+    solved = conjugate_gradients(
         multiply,
         lambda R: cho_solve(factor, R, check_finite=False),
-        np.ascontiguousarray(h),
+        h,
+        refined=plan.precision == "single",
         tol=tol,
         max_iter=max_iter,
         report=stages.report,
     )
-    warn_unless_converged(solved, tol, max_iter)
+    residual = float(solved.residuals.max(initial=0.0))
+    warn_unless_converged(solved.status, residual, tol, max_iter)
     solution = plan.solution(solved.X, free, gamma, sums.n_rows)
-    solution.n_iter, solution.classes = max(1, solved.steps), classes
+    solution.n_iter, solution.classes = max(1, solved.iterations), classes
     stages.done("solve")
     return solution
 
