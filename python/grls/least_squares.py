@@ -413,9 +413,10 @@ _PARAMETERS = """Parameters
     Attributes
     ----------
     dual_coef_ : ndarray of shape (m, k)
-        Kernel coefficients c.
+        Kernel coefficients c; (m,) of a regressor with one-dimensional y.
     feature_coef_ : ndarray of shape (l, k)
-        Feature coefficients β; zero where a feature was left out as dependent.
+        Feature coefficients β, in the units of the features as they were given; zero where a feature was left
+        out as dependent. (l,) of a regressor with one-dimensional y.
     feature_names_free_ : list of str
         Names of the features.
     feature_support_ : ndarray of shape (l,)
@@ -474,9 +475,14 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         no more rows than there are features.
     noise_variance_ : ndarray of shape (k,)
         That of the noise of a sample of weight one, τ²γm.
-    feature_coef_std_ : ndarray of shape (l, k)
-        Standard errors of the features' coefficients. NaN for a conditionally positive definite kernel, which
-        shares the polynomials with the features: only the variance of the whole function is defined."""
+    feature_coef_std_ : ndarray of shape (l,) or (l, k)
+        Standard errors of the features' coefficients. NaN for the polynomials that a conditionally positive
+        definite kernel shares with the features: only the variance of the whole function is defined there.
+    feature_coef_cov_ : ndarray of shape (l, l) or (k, l, l)
+        Their covariance: a contrast aᵀβ has the variance aᵀ cov a.
+    feature_inflation_ : ndarray of shape (l,) or (l, k)
+        The variance of each coefficient over what it would be with the kernel part known: how much of a
+        feature the kernel can express too. `ConfoundedFeaturesWarning` where it leaves nothing to read."""
 )
 class GRLSRegressor(Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).

@@ -395,15 +395,15 @@ def wrong_length(model):
 
 
 def too_long(model):
-    model.dual_coef_ = np.vstack([model.dual_coef_, model.dual_coef_])
+    model.dual_coef_ = np.concatenate([model.dual_coef_, model.dual_coef_])
 
 
 def no_coefficients(model):
     model.dual_coef_ = model.dual_coef_[:0]
 
 
-def flat_coefficients(model):
-    model.dual_coef_ = model.dual_coef_[:3, 0]
+def coefficients_of_three_axes(model):
+    model.dual_coef_ = model.dual_coef_[:, None, None]
 
 
 def coefficients_of_objects(model):
@@ -460,16 +460,16 @@ def short_feature_coefficients(model):
     model.feature_coef_ = model.feature_coef_[:-1]
 
 
-def flat_feature_coefficients(model):
-    model.feature_coef_ = model.feature_coef_.ravel()
-
-
 def feature_coefficients_of_two_outputs(model):
-    model.feature_coef_ = np.hstack([model.feature_coef_, model.feature_coef_])
+    model.feature_coef_ = np.stack([model.feature_coef_, model.feature_coef_], axis=1)
 
 
 def feature_coefficients_of_no_output(model):
-    model.feature_coef_ = model.feature_coef_[:, :0]
+    model.feature_coef_ = model.feature_coef_[:, None][:, :0]
+
+
+def other_feature_coefficients(model):
+    model.feature_coef_ = model.feature_coef_ + 1
 
 
 def coefficients_that_are_not_numbers(model):
@@ -499,7 +499,7 @@ def kernel_of_too_many_widths(model):
         wrong_length,
         too_long,
         no_coefficients,
-        flat_coefficients,
+        coefficients_of_three_axes,
         coefficients_of_objects,
         other_columns,
         fewer_columns,
@@ -511,9 +511,9 @@ def kernel_of_too_many_widths(model):
         sparse_rows_out_of_range_that_nobody_vouches_for,
         sparse_rows_without_their_values,
         short_feature_coefficients,
-        flat_feature_coefficients,
         feature_coefficients_of_two_outputs,
         feature_coefficients_of_no_output,
+        other_feature_coefficients,
         coefficients_that_are_not_numbers,
         points_at_infinity,
         other_kernel,
@@ -522,10 +522,15 @@ def kernel_of_too_many_widths(model):
     ],
 )
 def test_a_model_that_was_tampered_with_raises(tamper):
-    model = regressor(Gaussian(0.7), features="linear").fit(X, Y)
-    tamper(model)
-    again = pickle.loads(pickle.dumps(model))
-    for broken in (model, again):
+    trend = regressor(Gaussian(0.7), features="linear").fit(X, Y)
+    columns = regressor(Gaussian(0.7), features=lambda x: np.c_[np.ones(len(x)), x]).fit(X, Y)
+    tamper(trend)
+    again = pickle.loads(pickle.dumps(trend))
+    broken_models = [trend, again]
+    if tamper is not other_feature_coefficients:  # any coefficients of plain columns make a model
+        tamper(columns)
+        broken_models.append(columns)
+    for broken in broken_models:
         with pytest.raises((ValueError, TypeError, IndexError, AttributeError, RuntimeError)):
             broken.predict(X)
 

@@ -115,8 +115,8 @@ def test_both_formulations_are_those_of_the_reference(kernel):
 
     exact = regressor(kernel, features="linear", regularization=gamma).fit(X, y)
     c, beta = reference.solve_exact(Phi, T, y, gamma)
-    assert_allclose(exact.dual_coef_[:, 0], c, rtol=0, atol=1e-9 * np.abs(c).max())
-    assert_allclose(exact.feature_coef_[:, 0], beta, rtol=0, atol=1e-9)
+    assert_allclose(exact.dual_coef_, c, rtol=0, atol=1e-9 * np.abs(c).max())
+    assert_allclose(exact.feature_coef_, beta, rtol=0, atol=1e-9)
     assert_allclose(exact.predict(new_points()), Phi_new @ c + T_new @ beta, rtol=0, atol=1e-9)
 
     published = regressor(kernel, features="linear", regularization=gamma, formulation="published").fit(X, y)
@@ -128,8 +128,7 @@ def test_both_formulations_are_those_of_the_reference(kernel):
     assert_allclose(published.predict(new_points()), expected, rtol=0, atol=1e-8)
 
     objectives = [
-        reference.objective(Phi, T, y, gamma, m.dual_coef_[:, 0], m.feature_coef_[:, 0])
-        for m in (exact, published)
+        reference.objective(Phi, T, y, gamma, m.dual_coef_, m.feature_coef_) for m in (exact, published)
     ]
     assert objectives[0] < objectives[1]
 
@@ -140,7 +139,7 @@ def test_no_small_step_lowers_the_weighted_objective():
     w = rng.uniform(0.1, 3.0, len(X))
     model = regressor(Gaussian(0.6), features="linear", regularization=1e-2).fit(X, y, sample_weight=w)
     Phi, T = Gaussian(0.6)(X), model.features_.transform(X)
-    c, beta = model.dual_coef_[:, 0], model.feature_coef_[:, 0]
+    c, beta = model.dual_coef_, model.feature_coef_
     lowest = reference.weighted_objective(Phi, T, y, 1e-2, c, beta, w)
     null = reference.null_space(T)  # steps in c keep Tᵀc = 0
     for _ in range(50):
@@ -475,8 +474,8 @@ def test_the_known_part_is_the_features_times_their_coefficients():
     X, y = data()
     model = regressor(Gaussian(0.6), features=cubic).fit(X, y)
     known, learnt = model.decompose(new_points())
-    assert_allclose(known, cubic(new_points()) @ model.feature_coef_[:, 0], rtol=1e-12)
-    assert_allclose(learnt, Gaussian(0.6)(new_points(), X) @ model.dual_coef_[:, 0], rtol=0, atol=1e-10)
+    assert_allclose(known, cubic(new_points()) @ model.feature_coef_, rtol=1e-12)
+    assert_allclose(learnt, Gaussian(0.6)(new_points(), X) @ model.dual_coef_, rtol=0, atol=1e-10)
     assert_allclose(cubic(X).T @ model.dual_coef_, 0, atol=1e-9 * np.abs(model.dual_coef_).max())
 
 

@@ -71,7 +71,7 @@ def test_the_exact_solution_is_the_most_probable_one(n, d, kind, solver):
     for matrix in (X, sparse.csr_matrix(X)):
         model.fit(matrix, y, weights)
         assert_allclose(model.coef_, w, atol=1e-9)
-        assert_allclose(model.feature_coef_[:, 0], beta, atol=1e-9)
+        assert_allclose(model.feature_coef_, beta, atol=1e-9)
         assert model.solver_ == solver
         assert_allclose(model.predict(matrix), X @ w + beta, atol=1e-8)
 
@@ -157,7 +157,7 @@ def test_the_peers_alpha_is_the_regularization_times_the_samples():
     ridge = Ridge(alpha=0.2 * 60).fit(X, y)
     model = PriorRLSRegressor(regularization=0.2).fit(X, y)
     assert_allclose(model.coef_, ridge.coef_, atol=1e-10)
-    assert_allclose(model.feature_coef_[0, 0], ridge.intercept_, atol=1e-10)
+    assert_allclose(model.feature_coef_[0], ridge.intercept_, atol=1e-10)
     labels = np.digitize(y, [-0.5, 0.5])
     peer = RidgeClassifier(alpha=0.2 * 60).fit(X, labels)
     classifier = PriorRLSClassifier(regularization=0.2).fit(X, labels)

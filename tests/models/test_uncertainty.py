@@ -33,7 +33,7 @@ def test_variances_equal_universal_kriging(kernel, weighted, precision):
     assert_allclose(mean, model.predict(X_new))
     assert_allclose(std**2, np.diag(cov), rtol=1e-6)
     assert_allclose(model.predict(X_new, return_cov=True)[1], cov, rtol=1e-5, atol=1e-7 * cov.max())
-    assert_allclose(model.feature_coef_std_[:, 0], np.sqrt(np.diag(gls)), rtol=1e-6)
+    assert_allclose(model.feature_coef_std_, np.sqrt(np.diag(gls)), rtol=1e-6)
     assert_allclose(model.kernel_variance_, [variance], rtol=1e-7)
     assert_allclose(model.noise_variance_, [variance * 1e-3 * weights.sum()], rtol=1e-7)
 

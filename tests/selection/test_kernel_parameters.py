@@ -61,7 +61,6 @@ def test_gradients_are_those_of_finite_differences(kernel, names, criterion, wei
         y,
         criterion,
         [1e-3],
-        np.inf,
         lambda predictions: np.average((y - predictions) ** 2, axis=0, weights=problem.weights),
         per_output=False,
     )

@@ -163,7 +163,7 @@ def test_gradients_with_repeated_rows_are_those_of_finite_differences(name, weig
         numerical.append((ahead - behind) / (2 * step[i]))
     assert_allclose(gradient, numerical, rtol=1e-6)
     loss = lambda predictions: np.average((y - predictions) ** 2, axis=0, weights=weights)  # noqa: E731
-    path = evaluate(problem, y, name, [1e-2], np.inf, loss, per_output=False)
+    path = evaluate(problem, y, name, [1e-2], loss, per_output=False)
     assert_allclose(value, path.criterion[0], rtol=1e-9)
 
 

@@ -94,8 +94,9 @@ class FeatureMachine(Estimator):
     def _store_coefficients(self, free: FreeFeatures, b: FloatArray) -> None:
         """Keep the features' coefficients b (l, k) as they are computed with, and as users know them."""
         R = free.user_units()
-        self._computed_coef = None if R is None else b
         self.feature_coef_ = np.ascontiguousarray(self._per_output(b if R is None else R @ b))
+        # Those of a trend about the middle of the data, with the plain ones that they belong to.
+        self._computed_coef = None if R is None else (b, self.feature_coef_.copy())
 
     def _store_leverage(self, T: FloatArray, weights: FloatArray | None) -> None:
         """Keep what tells new rows that lie far outside the training rows, as the features T see them."""
@@ -103,7 +104,12 @@ class FeatureMachine(Estimator):
 
     def _computed_features(self) -> FloatArray:
         """Return the coefficients (l, k) of the features as they are computed with."""
-        return _columns(self.feature_coef_ if self._computed_coef is None else self._computed_coef)
+        if self._computed_coef is None:
+            return _columns(self.feature_coef_)
+        computed, reported = self._computed_coef
+        if not np.array_equal(reported, self.feature_coef_):
+            raise ValueError("feature_coef_ was changed after the fit")
+        return _columns(computed)
 
     def _per_output(self, values: FloatArray) -> FloatArray:
         """Return coefficients (p, k) in the shape that users see."""
