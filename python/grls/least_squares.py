@@ -10,7 +10,7 @@ import numpy as np
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import Classification, row_counts, winner
-from ._models.feature_prior import SplitFeatures, penalised_problem, split
+from ._models.feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import FreeFeatures, Samples, Training
@@ -31,6 +31,8 @@ from .exceptions import ConfoundedFeaturesWarning, NotPositiveDefiniteError
 from .kernels.polynomials import needed_polynomials, polynomial_columns
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
+
+_INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
 
 class _GRLS(KernelMachine):
@@ -108,6 +110,8 @@ class _GRLS(KernelMachine):
         problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
         if parts is not None and variance == "auto":
             problem = KernelProblem(kernel, samples.X, parts.columns, samples.weights)
+        elif parts is not None and is_as_good_as_free(kernel, samples.X, float(variance)):
+            parts = None
         elif parts is not None:
             problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
         known = np.inf if isinstance(variance, str) else float(variance)
@@ -233,6 +237,15 @@ class _GRLS(KernelMachine):
                 raise ValueError(
                     'feature_variance="auto" is chosen with γ: it needs regularization="loo" or "gcv"'
                 )
+            if self.regularization == "reml":
+                raise ValueError(
+                    'feature_variance="auto" cannot be chosen by "reml", whose likelihoods with and without '
+                    'free features do not compare; use regularization="loo" or "gcv"'
+                )
+            if self.per_output:
+                raise ValueError(
+                    'feature_variance="auto" is chosen for all outputs: it needs per_output=False'
+                )
         elif self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
             if self.formulation == "published":
@@ -328,8 +341,9 @@ def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **o
 
 def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the weighted standard deviation of each column."""
-    mean = np.average(values, axis=0, weights=weights)
-    return np.asarray(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)))
+    away = values - np.average(values, axis=0, weights=weights)
+    size = np.abs(away).max(axis=0, initial=np.finfo(float).tiny)  # squares of large numbers are none
+    return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
 
 
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int, found: str) -> str:
@@ -372,8 +386,9 @@ _PARAMETERS = """Parameters
         How free the features are: the prior variance τ of their coefficients, in units of the kernel's own
         variance, which is a kernel Φ + τZZᵀ. Z are the features centred and scaled to variance one; the
         constant stays free. (Without the constant among the features they are divided by their root mean
-        square.) So units do not matter, but recombinations of features do. Infinite: unpenalised. 0: without
-        effect. "auto": chosen with γ by the same criterion ("loo" or "gcv"), so that good features are used
+        square.) So units do not matter, but recombinations of features do; "quadratic" stands for squares
+        about the middle of the data. Infinite, or 10⁸ times k(x, x) and more: unpenalised. 0: without effect.
+        "auto": chosen with γ by the same criterion ("loo" or "gcv"), so that good features are used
         and useless ones fade.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only; a γ chosen by
@@ -570,7 +585,9 @@ class GRLSRegressor(Regression, _GRLS):
         self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
         undefined = polynomial_columns(self.kernel_, samples.X, T)
         std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
-        confounded = np.any(std * spread[:, None] > _spread(samples.targets, weights), axis=1)
+        # Large, and large because of the kernel: features may be ill-determined by themselves.
+        large = std * spread[:, None] > _spread(samples.targets, weights)
+        confounded = np.any(large & (inflation > _INFLATED), axis=1)
         confounded[undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])
@@ -634,7 +651,8 @@ class GRLSRegressor(Regression, _GRLS):
         problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
         tau, Z, Z_fit = 0.0, np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
-        if np.isfinite(self.feature_variance_) and T.shape[1]:
+        penalises = np.isfinite(self.feature_variance_) and T.shape[1] > 0
+        if penalises and not is_as_good_as_free(self.kernel_, self.X_fit_, self.feature_variance_):
             parts = self._split_features(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
             tau, Z_fit = self.feature_variance_, parts.Z
             problem = penalised_problem(self.kernel_, self.X_fit_, parts, self._weights_fit, tau)

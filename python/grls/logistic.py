@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._models.base import KernelMachine
 from ._models.classification import Classification
-from ._models.feature_prior import SplitFeatures, split
+from ._models.feature_prior import SplitFeatures, is_as_good_as_free, split
 from ._models.samples import Samples, Training
 from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
@@ -294,10 +294,11 @@ class GRLogisticClassifier(Classification, KernelMachine):
 
 def _as_features(training: Training, variance: float) -> _Features:
     """Return the features for the solver."""
-    if np.isinf(variance) or training.T.shape[1] == 0:
-        return _Features(training.T, None)
     assert training.kernel is not None
     samples = training.samples
+    free = np.isinf(variance) or is_as_good_as_free(training.kernel, samples.X, variance)
+    if free or training.T.shape[1] == 0:
+        return _Features(training.T, None)
     # The prior is about columns in the units of the samples, whatever weights a Newton step gives them.
     parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
     return _Features(parts.F, parts, variance)

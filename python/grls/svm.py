@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
-from ._models.feature_prior import penalised_problem, split
+from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
 from ._solvers.certificate import PairOfClasses, certify, within_bounds
@@ -283,11 +283,11 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self._require_memory(training, labels, len(pairs), by_osqp)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         parts = None
-        if np.isfinite(self.feature_variance) and training.T.shape[1]:
+        tau = float(self.feature_variance)
+        finite = np.isfinite(tau) and not is_as_good_as_free(training.kernel, samples.X, tau)
+        if finite and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
-            problem = penalised_problem(
-                training.kernel, samples.X, parts, samples.weights, float(self.feature_variance)
-            )
+            problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
         if by_osqp:
             tol = _OSQP_SHARE * float(self.tol)
             solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs, tol))
@@ -310,7 +310,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 solved.improve(_certified(self, problem, labels, pairs, again))
         self._warn(solved, said, classes, pairs)
         if parts is not None:
-            solved.beta = parts.coefficients(solved.beta, solved.c, float(self.feature_variance))
+            solved.beta = parts.coefficients(solved.beta, solved.c, tau)
             solved.kept = [parts.kept]
         self._store(training, labels, classes, pairs, solved)
         if self.verbose:
@@ -416,7 +416,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     def _warn(
         self, solution: _Solved, said: NDArray[np.bool_], classes: Any, pairs: NDArray[np.intp]
     ) -> None:
-        missed = np.flatnonzero((~solution.converged | (solution.relative_gap > self.tol)) & ~said)
+        missed = np.flatnonzero((solution.relative_gap > self.tol) & ~said)
         if len(missed) == 0:
             return
         worst = missed[np.argmax(solution.relative_gap[missed])]

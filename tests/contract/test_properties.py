@@ -1,11 +1,19 @@
 """What must hold for any data: invariances and equivalences of the fitted function."""
 
 import numpy as np
+import pytest
 from builders import classifier, regressor
 from grls.kernels import Constant, Gaussian, Laplace, Linear, Polynomial
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+
+# These tests look at predictions and equations; some of their features run away or are the kernel's too.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::grls.exceptions.ConfoundedFeaturesWarning"),
+    pytest.mark.filterwarnings("ignore::grls.exceptions.ExtrapolationWarning"),
+]
+
 
 RADIAL = [
     Gaussian(0.7),

@@ -156,10 +156,22 @@ def test_float32_data_are_not_refused_for_their_rounding():
 
 
 @pytest.mark.parametrize("feature_variance", [1.0, 0.0, "auto"])
-def test_penalised_polynomials_are_refused(feature_variance):
-    X, y, _ = data()
-    with pytest.raises(ValueError, match=r"ThinPlate\(\).*feature_variance must be inf"):
-        GRLSRegressor(ThinPlate(), features="linear", feature_variance=feature_variance).fit(X, y)
+def test_the_polynomials_that_a_kernel_needs_stay_free(feature_variance):
+    X, y, X_new = data()
+    grid = {"regularization": "loo", "regularization_grid": [1e-4, 1e-3, 1e-2]}
+    free = GRLSRegressor(ThinPlate(), features="linear", **grid).fit(X, y)
+    model = GRLSRegressor(ThinPlate(), features="linear", feature_variance=feature_variance, **grid)
+    assert_allclose(model.fit(X, y).predict(X_new), free.predict(X_new), rtol=1e-9)
+    # The squares beside them have the prior: a kernel of their own.
+    gamma, tau = 1e-3, 1.0 if feature_variance == "auto" else feature_variance
+    squares = GRLSRegressor(ThinPlate(), features="quadratic", regularization=gamma, feature_variance=tau)
+    squares.fit(X, y)
+    T = squares.features_.about_the_middle(X)
+    linear, Z = T[:, :3], reference.standardised(T, T)[:, 2:]
+    Z = Z - linear @ np.linalg.lstsq(linear, Z, rcond=None)[0]  # all that the free ones leave of it
+    K = ThinPlate()(X) + tau * Z @ Z.T
+    c, beta = reference.solve_exact(K, linear, y, gamma)
+    assert_allclose(squares.predict(X), K @ c + linear @ beta, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
@@ -199,7 +211,17 @@ def test_variances_equal_dense_universal_kriging(kernel, weighted):
     assert_allclose(std**2, np.diag(cov), rtol=1e-5)
     assert_allclose(model.predict(X_new, return_cov=True)[1], cov, rtol=1e-4, atol=1e-5 * cov.max())
     assert_allclose(mean, expected, rtol=1e-6)
-    assert np.isnan(model.feature_coef_std_).all()
+    # The kernel is known up to polynomials of degree below its order, and so are the shares of these. The
+    # other coefficients have the variances they have beside any kernel that differs by such polynomials.
+    n_own = reference.polynomials(X, kernel.order - 1).shape[1]
+    assert np.isnan(model.feature_coef_std_[:n_own]).all()
+    own = reference.polynomials(X, kernel.order - 1)
+    definite = kernel(X) + 100 * own @ own.T
+    none = np.empty((0, T.shape[1]))
+    _, gls, _ = reference.universal_kriging(
+        definite, np.empty((len(X), 0)), np.empty((0, 0)), T, none, y, gamma, w
+    )
+    assert_allclose(model.feature_coef_std_[n_own:] ** 2, np.diag(gls)[n_own:], rtol=1e-5)
 
 
 # The norm.

@@ -9,6 +9,12 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
+# These tests look at predictions and equations; some of their features run away or are the kernel's too.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::grls.exceptions.ConfoundedFeaturesWarning"),
+    pytest.mark.filterwarnings("ignore::grls.exceptions.ExtrapolationWarning"),
+]
+
 
 def data(m=40, seed=0):
     rng = np.random.default_rng(seed)
@@ -59,7 +65,7 @@ def test_far_from_the_data_the_band_widens_as_the_trend_does():
     model = GRLSRegressor(Gaussian(sigma=1.0), features="linear").fit(X, y)
     near, far, farther = model.predict([[5.0], [100.0], [200.0]], return_std=True)[1]
     assert near < far < farther
-    slope = model.feature_coef_std_[1, 0]
+    slope = model.feature_coef_std_[1]
     assert (farther - far) / 100 == pytest.approx(slope, rel=0.05)
     plain = GRLSRegressor(Gaussian(sigma=1.0), features=None).fit(X, y)
     assert_allclose(

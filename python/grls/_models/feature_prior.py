@@ -89,7 +89,7 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
     varies = np.flatnonzero(spread > _SPANNED * sizes)
     Z = (own[:, varies] - mean[varies]) / spread[varies]
     to_Z = np.eye(len(kept))[:, varies] / spread[varies]
-    if F.shape[1]:
+    if F.shape[1] and Z.shape[1]:
         inside = linalg.lstsq(roots * F, roots * Z)[0]
         outside = Z - F @ inside
         beyond = np.linalg.norm(roots * outside, axis=0) > 1e-6 * np.linalg.norm(roots * Z, axis=0)
@@ -98,13 +98,19 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
         if polynomials is not None:
             Z, to_Z = outside, to_Z - to_F @ inside
         Z, to_Z = Z[:, beyond], to_Z[:, beyond]
-    rank = len(independent_columns(roots * Z, tolerance))
+    rank = len(independent_columns(roots * Z, tolerance)) if Z.shape[1] else 0
     if rank < Z.shape[1]:  # as of indicators that add up to one: orthogonal columns with the same ZZᵀ
         V = linalg.svd(roots * Z, full_matrices=False)[2][:rank].T
         Z, to_Z = Z @ V, to_Z @ V
     A = np.zeros((n_free, F.shape[1] + Z.shape[1]))
     A[kept] = np.hstack([to_F, to_Z])
     return SplitFeatures(F, Z, A, kept)
+
+
+def is_as_good_as_free(kernel: Kernel, X: Any, variance: float) -> bool:
+    """Whether a variance is so much larger than the kernel's own that the matrix Φ + τZZᵀ would hide Φ."""
+    some = X[:100, :100] if kernel.pairwise else kernel.matrix(X[:100], X[:100])
+    return bool(variance > 1e8 * np.abs(some).max(initial=np.finfo(float).tiny))
 
 
 def augmented(kernel: Kernel, X: Any, Z: FloatArray, variance: float) -> tuple[Any, Any]:

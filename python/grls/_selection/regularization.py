@@ -241,14 +241,6 @@ def select(
     one of them. A weight counts rows: a row of weight two and a row given twice lead to the same choice.
     Where weights are costs too, as those of classes, `counts` are the rows.
     """
-    if penalised:
-        if criterion == "reml":
-            raise ValueError(
-                'feature_variance="auto" cannot be chosen by "reml", whose likelihoods with and without free '
-                'features do not compare; use regularization="loo" or "gcv"'
-            )
-        if per_output:
-            raise ValueError('feature_variance="auto" is chosen for all outputs: it needs per_output=False')
     unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion)
     selection = evaluate(
         problem,
