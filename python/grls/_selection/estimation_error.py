@@ -25,9 +25,10 @@ from ..kernels import Kernel
 from . import regularization as _selection
 from .kernel_parameters import GridSearch, Optimization, Parameters, _Objective
 
-# No logarithm is taken to be less certain than this, e² = 7.4 either way: what the data hardly tell (a
-# direction without curvature) must not blow up what depends on it.
-_LARGEST_ERROR = 2.0
+# No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
+# direction without curvature) must not blow up what depends on it. Widths and γ that make up for one another,
+# as γ and the cube of the width of a wide Matérn kernel, are uncertain by 2 and more.
+_LARGEST_ERROR = 4.0
 
 _STEP = 0.05  # of logarithms, in differences of the gradient
 _STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all there is
