@@ -5,7 +5,8 @@ V = 2 J''⁻¹, an estimate g(θ̂) varies by ∇gᵀ V ∇g more than it would 
 of V, of length one standard error, that is the sum of [g(θ̂ + u) − g(θ̂ − u)]² / 4: two fits an axis tell it
 for the coefficients and for the function everywhere. How much the conditional variances themselves change
 along the axes gives the degrees of freedom of a t distribution (Satterthwaite), without which intervals for
-the coefficients of features that the kernel can nearly express remain too short.
+the coefficients of features that the kernel can nearly express remain too short. See docs/math.md, section
+"Errors of estimated parameters".
 """
 
 from __future__ import annotations
