@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelMachine
@@ -15,6 +16,7 @@ from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import FreeFeatures, Samples, Training
 from ._selection import kernel_parameters, regularization
+from ._selection.estimation_error import EstimationError, Refit, estimation_error
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import Outputs
@@ -195,7 +197,7 @@ class _GRLS(KernelMachine):
         self.n_iter_ = max(1, solution.iterations)
         self.fit_seconds_ = dict(solution.seconds)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
-        self._forget("optimization_", "criterion_surface_")
+        self._forget("optimization_", "criterion_surface_", "_estimation_error")
         if chosen.record is not None:
             self.optimization_ = chosen.record
             if isinstance(chosen.record, kernel_parameters.GridSearch):
@@ -346,6 +348,24 @@ def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
 
 
+def _require_likelihood(model: Any) -> None:
+    """ValueError where γ was not estimated by a likelihood that tells how sure it is."""
+    if model.regularization != "reml" or not hasattr(model, "regularization_path_"):
+        raise ValueError(
+            "unconditional=True needs γ to be chosen by the restricted likelihood, which tells how sure it "
+            f'is: set regularization="reml" and fit again, got regularization={model.regularization!r}'
+        )
+    if model.per_output:
+        raise ValueError("unconditional=True needs one γ for all outputs: set per_output=False")
+    if model.feature_variance_ != np.inf:
+        raise ValueError(
+            f"unconditional=True needs unpenalised features: feature_variance must be inf, got "
+            f"{model.feature_variance_!r}"
+        )
+    if model.formulation != "exact":
+        raise ValueError('unconditional=True needs formulation="exact"')
+
+
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int, found: str) -> str:
     message = (
         f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization!r} "
@@ -490,6 +510,9 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         no more rows than there are features.
     noise_variance_ : ndarray of shape (k,)
         That of the noise of a sample of weight one, τ²γm.
+    degrees_of_freedom_ : float
+        Those of the two variances, m − l: of the t distribution whose quantiles make intervals of standard
+        deviations.
     feature_coef_std_ : ndarray of shape (l,) or (l, k)
         Standard errors of the features' coefficients. NaN for the polynomials that a conditionally positive
         definite kernel shares with the features: only the variance of the whole function is defined there.
@@ -551,6 +574,7 @@ class GRLSRegressor(Regression, _GRLS):
         problem = chosen.problem
         n_free = problem.total_weight - len(solution.kept)
         variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
+        self.degrees_of_freedom_ = float(n_free)
         self.kernel_variance_ = variance
         self.noise_variance_ = variance * self.regularization_ * problem.total_weight
         computed = chosen.feature_covariance(solution) * variance[:, None, None]
@@ -600,7 +624,12 @@ class GRLSRegressor(Regression, _GRLS):
             )
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        with_noise: bool = False,
+        unconditional: bool = False,
     ) -> Any:
         """Return the values of the model function, and how sure they are.
 
@@ -616,6 +645,10 @@ class GRLSRegressor(Regression, _GRLS):
             Whether to return the covariance matrix between the points instead.
         with_noise : bool, default=False
             Whether they are those of new observations, of weight one, rather than of the function.
+        unconditional : bool, default=False
+            Whether they account for γ, and the kernel's parameters with `optimize`, being estimates; it needs
+            ``regularization="reml"``. The first call costs some further fits, two for each parameter; see
+            `feature_covariance`.
 
         Returns
         -------
@@ -633,12 +666,95 @@ class GRLSRegressor(Regression, _GRLS):
         if not return_std and not return_cov:
             return mean
         variance = self._variance(X, covariance=return_cov)  # (n[, n], k)
+        if unconditional:
+            variance = variance + self._estimation_variance(X, covariance=return_cov)
         if with_noise:
             on_diagonal = np.eye(len(mean))[:, :, None] if return_cov else 1.0
             variance = variance + on_diagonal * self.noise_variance_
         if return_std:
             variance = np.sqrt(np.maximum(variance, 0))
         return mean, variance[..., 0] if mean.ndim == 1 else variance
+
+    def feature_covariance(self, unconditional: bool = False) -> FloatArray:
+        """Return the covariance of the features' coefficients.
+
+        Parameters
+        ----------
+        unconditional : bool, default=False
+            Whether it accounts for γ, and the kernel's parameters with `optimize`, being estimates, by the
+            delta method on the restricted likelihood; it needs ``regularization="reml"``. The first call
+            costs some further fits, two for each parameter, and four evaluations of the gradient.
+            Intervals take the quantiles of a t distribution with `feature_degrees_of_freedom`.
+
+        Returns
+        -------
+        ndarray of shape (l, l) or (k, l, l)
+            The covariance; without `unconditional` it is `feature_coef_cov_`.
+        """
+        check_is_fitted(self)
+        covariance = self.feature_coef_cov_
+        if unconditional:
+            R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+            for slope in self._error_of_estimation().slopes(lambda end: end.beta):
+                moved = slope if R is None else R @ slope  # (l, k)
+                added = np.einsum("pk,qk->kpq", moved, moved)
+                covariance = covariance + (added[0] if self._one_output else added)
+        return np.array(covariance)
+
+    def feature_degrees_of_freedom(self) -> FloatArray:
+        """Return the degrees of freedom of the coefficients' standard errors, by Satterthwaite's rule.
+
+        The variance of a coefficient is an estimate as well. Where the kernel can nearly express a feature,
+        it depends on γ and the kernel's width, of which the data tell little, and a normal quantile makes
+        intervals too short: take ``scipy.stats.t.ppf(0.975, df)`` times the root of
+        ``feature_covariance(unconditional=True)``. It needs ``regularization="reml"``.
+
+        Returns
+        -------
+        ndarray of shape (l,) or (l, k)
+            Between 2 and `degrees_of_freedom_`; NaN where a feature has no standard error.
+        """
+        check_is_fitted(self)
+        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+
+        def variances(end: Refit) -> FloatArray:
+            covariance = end.feature_covariance
+            covariance = covariance if R is None else R @ covariance @ R.T
+            return np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
+
+        shape = (self.n_features_free_, len(self.kernel_variance_))
+        found = self._error_of_estimation().degrees_of_freedom(variances, self.degrees_of_freedom_)
+        degrees = self._per_output(np.array(np.broadcast_to(found, shape)))
+        known = self.feature_support_.reshape(-1, *[1] * (degrees.ndim - 1)) & np.isfinite(
+            self.feature_coef_std_
+        )
+        return np.where(known, degrees, np.nan)
+
+    def _error_of_estimation(self) -> EstimationError:
+        """Return how sure γ and the kernel's parameters are; computed when first asked for."""
+        known = self.__dict__.get("_estimation_error")
+        if known is None:
+            _require_likelihood(self)
+            problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+            gamma, c = float(self.regularization_), self._kernel_coefficients()
+            # y = f + γΣw c/w at the rows of the fit, which are not kept
+            residuals = gamma * problem.total_weight * c / problem.weights_or_ones[:, None]
+            targets = problem.kernel_times(c) + problem.T @ self._computed_features() + residuals
+            record = getattr(self, "optimization_", None)
+            known = estimation_error(problem, targets, gamma, record, self.regularization_path_)
+            self._estimation_error = known
+        return known
+
+    def _estimation_variance(self, X: Any, *, covariance: bool) -> FloatArray:
+        """Return what is added to `_variance` by γ and the kernel's parameters being estimates."""
+        error = self._error_of_estimation()
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+        n_points, n_outputs = len(T), len(self.kernel_variance_)
+        total = np.zeros((n_points, n_points, n_outputs) if covariance else (n_points, n_outputs))
+        for slope in error.slopes(lambda end: end.at(checked, T, self.X_fit_)):
+            total += np.einsum("ik,jk->ijk", slope, slope) if covariance else slope**2
+        return total
 
     def _variance(self, X: Any, *, covariance: bool) -> FloatArray:
         """Return the variance of the function at X, (n, k), or the covariance, (n, n, k)."""

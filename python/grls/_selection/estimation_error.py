@@ -1,0 +1,226 @@
+"""What γ and kernel parameters that were estimated add to the variances of a fit: the delta method.
+
+With θ the logarithms of γ and of the tuned parameters, J(θ) minus twice the restricted log-likelihood and
+V = 2 J''⁻¹, an estimate g(θ̂) varies by ∇gᵀ V ∇g more than it would with θ known. Along the principal axes u
+of V, of length one standard error, that is the sum of [g(θ̂ + u) − g(θ̂ − u)]² / 4: two fits an axis tell it
+for the coefficients and for the function everywhere. How much the conditional variances themselves change
+along the axes gives the degrees of freedom of a t distribution (Satterthwaite), without which intervals for
+the coefficients of features that the kernel can nearly express remain too short. See docs/math.md, section
+"Errors of estimated parameters".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._solvers.kernel_problem import KernelProblem
+from .._validation import FloatArray
+from ..exceptions import NotPositiveDefiniteError
+from ..kernels import Kernel
+from . import regularization as _selection
+from .kernel_parameters import GridSearch, Optimization, Parameters, _Objective
+
+# No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
+# direction without curvature) must not blow up what depends on it. Widths and γ that make up for one another,
+# as γ and the cube of the width of a wide Matérn kernel, are uncertain by 2 and more.
+_LARGEST_ERROR = 4.0
+
+_STEP = 0.05  # of logarithms, in differences of the gradient
+_STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all there is
+
+# Fewer make an interval endless: the quantiles of 95 % are 12.7 for one degree of freedom and 4.3 for two.
+_FEWEST_DEGREES = 2.0
+
+_SMALLEST_SHARE = 1 / 64  # of a standard error, where the matrix is not definite farther away
+
+
+@dataclass
+class Refit:
+    """The model at other parameters, of the same data."""
+
+    kernel: Kernel
+    gamma: float
+    c: FloatArray  # (m, k)
+    beta: FloatArray  # (l, k), as computed with
+    variance: FloatArray  # (k,): of the kernel part
+    feature_covariance: FloatArray  # (k, l, l) of β
+
+    def at(self, checked: Any, T: FloatArray, X_fit: Any) -> FloatArray:
+        """Return the model function (n, k) at new points with features T."""
+        return np.asarray(T @ self.beta + self.kernel.times(checked, X_fit, self.c))
+
+
+@dataclass
+class Axis:
+    """A principal axis of the error of θ: the models to both sides."""
+
+    ends: tuple[Refit, Refit]
+    share: float  # of a standard error, that the ends are away
+
+
+@dataclass
+class EstimationError:
+    """How sure the estimated parameters are, and what the model would be if they were others."""
+
+    labels: list[str]  # of the logarithms; γ is the last
+    covariance: FloatArray  # (p, p) of them; zero for those at a bound
+    axes: list[Axis]
+
+    def slopes(self, of: Callable[[Refit], FloatArray]) -> Iterator[FloatArray]:
+        """Return for each axis by how much a quantity of a refit changes within a standard error."""
+        for axis in self.axes:
+            above, below = (of(end) for end in axis.ends)
+            yield np.asarray(above - below) / (2 * axis.share)
+
+    def degrees_of_freedom(self, of: Callable[[Refit], FloatArray], n_free: float) -> FloatArray:
+        """Return those of the t distribution for variances: Satterthwaite's, 2 / var(log v), at least 2.
+
+        `of` a refit gives the variances v, whose scale is estimated from `n_free` residuals, and which change
+        with θ too. NaN for those that are not positive.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = sum((slope**2 for slope in self.slopes(lambda end: np.log(of(end)))), 2 / n_free)
+        return np.maximum(2 / np.asarray(spread), _FEWEST_DEGREES)
+
+
+def estimation_error(
+    problem: KernelProblem,
+    targets: FloatArray,
+    gamma: float,
+    record: Optimization | GridSearch | None,
+    path: FloatArray,
+) -> EstimationError:
+    """Return the error of what "reml" chose.
+
+    Parameters
+    ----------
+    problem : KernelProblem
+        With the kernel chosen.
+    targets : ndarray of shape (m, k)
+        Of all rows.
+    gamma : float
+        The γ chosen.
+    record : Optimization, GridSearch or None
+        How the kernel's parameters were chosen; None: they were given.
+    path : ndarray of shape (g,)
+        The γ tried.
+    """
+    parameters = None if record is None else _tuned(problem, record)
+    if parameters is None:
+        labels, free = ["γ"], np.array([path.min() < gamma < path.max()])
+        information = _information_of_gamma(problem, targets, gamma)
+        start = np.array([gamma])
+    else:
+        labels = [*parameters.labels, "γ"]
+        start = np.append(parameters.get(), gamma)
+        free = _inside(start, record, parameters, problem.X, path)
+        information = _information(parameters, problem, targets, start, free)
+    information = information[np.ix_(free, free)] * targets.shape[1]
+    values, vectors = np.linalg.eigh(information)
+    errors = 1 / np.sqrt(np.maximum(values, _LARGEST_ERROR**-2))
+    directions = np.zeros((len(labels), len(values)))
+    directions[free] = vectors * errors
+    axes = [_axis(problem, targets, parameters, start, direction) for direction in directions.T]
+    return EstimationError(labels, directions @ directions.T, [axis for axis in axes if axis is not None])
+
+
+def _tuned(problem: KernelProblem, record: Optimization | GridSearch) -> Parameters | None:
+    """Return the parameters that were chosen, as far as the criterion has derivatives by them."""
+    names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in record.parameters))
+    n_columns = problem.X.shape[1]
+    if isinstance(record, GridSearch):
+        names = [name for name in names if _has_derivative(problem.kernel, name, n_columns)]
+    return Parameters(problem.kernel, names, n_columns) if names else None
+
+
+def _has_derivative(kernel: Kernel, name: str, n_columns: int) -> bool:
+    try:
+        Parameters(kernel, [name], n_columns)
+    except ValueError:  # none of those that are tuned, or not positive
+        return False
+    return True
+
+
+def _inside(
+    start: FloatArray,
+    record: Optimization | GridSearch | None,
+    parameters: Parameters,
+    X: Any,
+    path: FloatArray,
+) -> Any:
+    """Return which parameters are not at a bound of the search."""
+    if isinstance(record, Optimization):
+        bounds = record.bounds
+    else:
+        bounds = np.vstack([parameters.bounds(X), [path.min(), path.max()]])
+    return (start > bounds[:, 0] * 1.001) & (start < bounds[:, 1] / 1.001)
+
+
+def _information_of_gamma(problem: KernelProblem, targets: FloatArray, gamma: float) -> FloatArray:
+    """Return ½ J'' by log γ, (1, 1), per output."""
+    gammas = gamma * np.exp(_STEP_ALONE * np.array([-1.0, 0.0, 1.0]))
+    J = _selection.evaluate(
+        problem, targets, "reml", gammas, lambda _: np.zeros(1), per_output=False
+    ).criterion
+    curvature = (J[0] - 2 * J[1] + J[2]) / _STEP_ALONE**2
+    return np.array([[curvature / 2 if np.isfinite(curvature) else 0.0]])
+
+
+def _information(
+    parameters: Parameters, problem: KernelProblem, targets: FloatArray, start: FloatArray, free: Any
+) -> FloatArray:
+    """Return ½ J'' by the logarithms, (p, p), per output; zero for those that are not free."""
+    objective = _Objective(parameters, problem, targets, "reml")
+    J = np.zeros((len(start), len(start)))
+    for i in np.flatnonzero(free):
+        slopes = []
+        for sign in (1, -1):
+            point = start.copy()
+            point[i] *= np.exp(sign * _STEP)
+            value, slope = objective.value_and_gradient(point)
+            slopes.append(slope * point if np.isfinite(value) else np.zeros_like(point))
+        J[i] = (slopes[0] - slopes[1]) / (2 * _STEP)
+    parameters.set(start[:-1])
+    return (J + J.T) / 4
+
+
+def _axis(
+    problem: KernelProblem,
+    targets: FloatArray,
+    parameters: Parameters | None,
+    start: FloatArray,
+    direction: FloatArray,
+) -> Axis | None:
+    """Return the models a standard error to both sides, or nearer where there are none; None: nowhere."""
+    share = 1.0
+    while share >= _SMALLEST_SHARE:
+        try:
+            above, below = (
+                _refit(problem, targets, parameters, start * np.exp(sign * share * direction))
+                for sign in (1, -1)
+            )
+            return Axis((above, below), share)
+        except NotPositiveDefiniteError:
+            share /= 2
+    return None
+
+
+def _refit(
+    problem: KernelProblem, targets: FloatArray, parameters: Parameters | None, point: FloatArray
+) -> Refit:
+    kernel = problem.kernel
+    if parameters is not None:
+        parameters.set(point[:-1])
+        kernel = clone(parameters.kernel)
+        problem = problem.with_kernel(kernel)
+    gamma = float(point[-1])
+    solution = problem.solve(targets, gamma)
+    variance = np.maximum(solution.quadratic, 0) / (problem.total_weight - len(solution.kept))
+    covariance = solution.feature_covariance * variance[:, None, None]
+    return Refit(kernel, gamma, solution.c, solution.beta, variance, covariance)
