@@ -294,7 +294,7 @@ def test_a_polynomial_kernel_beside_its_own_polynomials_is_the_trend_alone(kerne
     X, y, _ = data(m=150)
     X = X + offset
     model = GRLSRegressor(kernel, features=PolynomialTrend(degree)).fit(X, y)
-    T = model.features_.transform(X)
+    T = model.features_.about_the_middle(X)
     assert_allclose(model.predict(X), reference.ordinary_least_squares(T, y)[1], rtol=0, atol=1e-8)
     # As a matrix, whose rounding errors are another's.
     given = GRLSRegressor(Precomputed(), features=lambda K: T).fit(kernel(X), y)
