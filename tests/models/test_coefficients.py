@@ -1,4 +1,4 @@
-"""What a fit says of its features: coefficients in the user's units, their errors, and when not to believe."""
+"""What a fit says of its features: coefficients in the user's units, their errors, when not to believe."""
 
 import warnings
 
