@@ -110,14 +110,13 @@ struct ProblemArgument {
 SolutionResult solve_any(const Formula* formula, const py::object& data, const Matrix<double>& T,
                          const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double shift,
                          const std::string& formulation, const std::string& pivots, double tolerance,
-                         const std::string& precision, double feature_variance, int threads) {
+                         const std::string& precision, int threads) {
   ProblemArgument argument(formula, data, T, Y, weights, tolerance);
   Problem& problem = argument.problem;
   problem.shift = shift;
   problem.formulation = formulation_of(formulation);
   problem.pivots = pivots_of(pivots);
   problem.precision = precision_of(precision);
-  problem.feature_variance = feature_variance;
   Solution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -169,10 +168,9 @@ py::object path_of(const Formula* formula, const py::object& data, const Matrix<
 Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
                            const std::optional<Vector<double>>& weights, double shift,
                            const Matrix<double>& K, const Matrix<double>& T_new, bool covariance,
-                           double tolerance, double feature_variance, int threads) {
+                           double tolerance, int threads) {
   ProblemArgument argument(formula, data, T, Matrix<double>(T.rows(), 0), weights, tolerance);
   argument.problem.shift = shift;
-  argument.problem.feature_variance = feature_variance;
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
   return variance(context, argument.problem, K, T_new, covariance);
@@ -290,8 +288,7 @@ void register_least_squares(py::module_& m) {
         py::arg("deviations") = std::nullopt);
   m.def("variance", &variance_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
-        py::arg("tolerance"), py::arg("feature_variance") = std::numeric_limits<double>::infinity(),
-        py::arg("threads") = 0);
+        py::arg("tolerance"), py::arg("threads") = 0);
   m.def("path", &path_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);
@@ -320,8 +317,7 @@ void register_least_squares(py::module_& m) {
       py::arg("weights"), py::arg("leave_one_out"), py::arg("tolerance"), py::arg("threads") = 0);
   m.def("solve", &solve_any, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"),
-        py::arg("tolerance"), py::arg("precision") = "double",
-        py::arg("feature_variance") = std::numeric_limits<double>::infinity(), py::arg("threads") = 0);
+        py::arg("tolerance"), py::arg("precision") = "double", py::arg("threads") = 0);
   m.def("solve_cg", &solve_by_gradients, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("dependence"),
         py::arg("precision") = "double", py::arg("tolerance"), py::arg("max_iterations"),

@@ -470,7 +470,6 @@ Value differentiate_leave_one_out(const Context& context, const RepeatedRows& ro
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
                             const IndexList& groups, const RepeatedRows& repeated) {
   require(problem.formulation == Formulation::exact, "gradients need formulation='exact'");
-  require(!std::isfinite(problem.feature_variance), "gradients need unpenalised features");
   const auto* const source = std::get_if<KernelOfRows>(&problem.gram);
   require(source != nullptr, "a matrix given as a whole has no parameters");
   const Formula& formula = source->formula;

@@ -48,9 +48,6 @@ void check(const Problem& p) {
           " samples");
   require(p.weights.size() == 0 || p.weights.minCoeff() > 0, "sample weights must be positive here");
   require(p.shift >= 0, "the regularization must not be negative");
-  require(p.feature_variance >= 0, "the features' variance must not be negative");
-  require(p.formulation == Formulation::exact || !std::isfinite(p.feature_variance),
-          "a finite feature variance needs formulation='exact'");
 }
 
 // What the solution needs of (MᵀΦM + shift) beyond the null space.
@@ -59,20 +56,11 @@ struct Reduced {
   Matrix<double> r;          // (l, k): right-hand side of C β = r
   Matrix<double> schur;      // (l, l): Schur complement of the features
   Vector<double> quadratic;  // (k): yᵀN (H + shift)⁻¹ Nᵀy
-  Matrix<double> across;     // (n, l): (H + shift)⁻¹ M₁₂
 };
-
-// The features' coordinates with prior variance t: (S + tI)⁻¹ X.
-Matrix<double> shrink(const Matrix<double>& schur, double t, const Matrix<double>& X) {
-  if (X.rows() == 0) return X;
-  Matrix<double> sum = schur;
-  sum.diagonal().array() += t;
-  return sum.llt().solve(X);
-}
 
 // From the factor: the border holds (L⁻¹NᵀY)ᵀ over the pivots, and the Schur complement has the rest.
 template <class S>
-Reduced from_factor(const Context& context, const BlockTriangle<S>& A, Index m, Index k, bool with_across) {
+Reduced from_factor(const Context& context, const BlockTriangle<S>& A, Index m, Index k) {
   const Index n = A.pivots(), l = m - n;
   Reduced out;
   Matrix<S> forward = rows_of(A, m, m + k, n).transpose().template cast<S>();
@@ -80,30 +68,24 @@ Reduced from_factor(const Context& context, const BlockTriangle<S>& A, Index m, 
   solve_transposed(context, A, forward);
   out.z = forward.template cast<double>();
   out.r = rows_of(A, m, m + k, m).rightCols(l).transpose();
-  if (with_across) {
-    Matrix<S> across = rows_of(A, n, m, n).transpose().template cast<S>();
-    solve_transposed(context, A, across);
-    out.across = across.template cast<double>();
-  }
   out.schur = symmetric_corner(A, n, m);
   return out;
 }
 
 // The same from conjugate gradients with the unfactorised A; nothing where they do not converge.
 std::optional<Reduced> from_refinement(const Context& context, const BlockTriangle<double>& A,
-                                       const Matrix<double>& B, bool with_across, int& iterations) {
+                                       const Matrix<double>& B, int& iterations) {
   const Index n = A.pivots(), m = B.rows(), k = B.cols(), l = m - n;
   const Matrix<double> M21 = rows_of(A, n, m, n);
   Matrix<double> rhs(n, k + l);
   rhs << B.topRows(n), M21.transpose();
   // The Schur complement needs only a first approximation X of (H + shift)⁻¹M₁₂: written as
   // M₂₂ - M₂₁X - (M₂₁X)ᵀ + Xᵀ(H + shift)X its error is that of X squared.
-  const auto refined = solve_refined(context, A, rhs, with_across ? k + l : k, kResidual);
+  const auto refined = solve_refined(context, A, rhs, k, kResidual);
   if (!refined) return std::nullopt;
   iterations = refined->iterations;
   Reduced out;
   out.z = refined->X.leftCols(k);
-  out.across = refined->X.rightCols(l);
   out.r = B.bottomRows(l) - M21 * out.z;
   const Matrix<double> first = M21 * refined->first.rightCols(l);
   out.schur = symmetric_corner(A, n, m) - first - first.transpose() +
@@ -140,34 +122,21 @@ double condition(double trace, const Matrix<double>& B, const Reduced& reduced) 
   return worst;
 }
 
-// From the coordinates in the basis: z over the null space, and the part that a finite prior variance leaves
-// to the features.
+// From z, the coordinates over the null space.
 template <class S>
-void store_answer(const Problem& problem, const Assembled<S>& assembled, const Reduced& reduced,
-                  Solution& solution) {
+void store_answer(const Assembled<S>& assembled, const Reduced& reduced, Solution& solution) {
   const Basis& basis = assembled.basis;
   const Index n = reduced.z.rows(), l = reduced.r.rows();
   Matrix<double> coordinates = Matrix<double>::Zero(n + l, reduced.z.cols());
   coordinates.topRows(n) = reduced.z;
-  Matrix<double> features = reduced.r;  // C β
   solution.quadratic = reduced.quadratic;
-  if (std::isfinite(problem.feature_variance)) {
-    const Matrix<double> penalised = shrink(reduced.schur, problem.feature_variance, reduced.r);
-    coordinates.topRows(n) -= reduced.across * penalised;
-    coordinates.bottomRows(l) = penalised;
-    solution.quadratic += (reduced.r.array() * penalised.array()).colwise().sum().matrix().transpose();
-    features = problem.feature_variance * penalised;
-  }
   solution.c = basis.restored(basis.times(coordinates));
   if (assembled.s.size() > 0) solution.c = assembled.s.asDiagonal() * solution.c;
-  solution.beta = basis.feature_coefficients(features);
+  solution.beta = basis.feature_coefficients(reduced.r);  // C β = r
 }
 
-Matrix<double> feature_covariance(const Problem& problem, const Basis& basis, const Reduced& reduced) {
-  const double t = problem.feature_variance;
-  const Matrix<double> spread =
-      std::isfinite(t) ? Matrix<double>(t * shrink(reduced.schur, t, reduced.schur)) : reduced.schur;
-  return basis.feature_coefficients(basis.feature_coefficients(spread).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+Matrix<double> feature_covariance(const Basis& basis, const Reduced& reduced) {
+  return basis.feature_coefficients(basis.feature_coefficients(reduced.schur).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
 }
 
 // The residual of a solution in the coordinates of the basis, and its size relative to Y.
@@ -212,7 +181,7 @@ void correct(const Context& context, const Problem& problem, const Assembled<S>&
     next.z += x.template cast<double>() * size.asDiagonal();
     next.quadratic = (assembled.B.topRows(n).array() * next.z.array()).colwise().sum().transpose();
     Solution trial = solution;
-    store_answer(problem, assembled, next, trial);
+    store_answer(assembled, next, trial);
     now = missed(context, problem, assembled, trial);
     if (!(now.relative < 0.5 * solution.residual)) return;
     trial.residual = now.relative;
@@ -247,12 +216,11 @@ Solution solve_in(const Context& context, const Problem& problem) {
   shift_diagonal(problem.shift, problem.formulation == Formulation::exact ? m : n, A);
   const double trace = trace_of(A);
   set_border(B, A);
-  const bool shrunk = std::isfinite(problem.feature_variance);
   std::optional<Reduced> reduced;
   if constexpr (std::is_same_v<S, double>) {
     if (problem.precision == Precision::mixed ||
         (problem.precision == Precision::automatic && mixed_pays(A, problem.shift))) {
-      reduced = from_refinement(context, A, B, shrunk, solution.iterations);
+      reduced = from_refinement(context, A, B, solution.iterations);
       solution.precision = Precision::mixed;
       solution.seconds.factor = watch.lap();
     }
@@ -260,11 +228,11 @@ Solution solve_in(const Context& context, const Problem& problem) {
   if (!reduced) {
     partial_llt(context, A);
     solution.seconds.factor += watch.lap();
-    reduced = from_factor(context, A, m, k, shrunk);
+    reduced = from_factor(context, A, m, k);
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
-  store_answer(problem, assembled, *reduced, solution);
+  store_answer(assembled, *reduced, solution);
   solution.residual = std::numeric_limits<S>::epsilon() * condition(trace, B, *reduced);
   if (!(solution.residual <= kLimits<S>.trusted)) {
     if (solution.precision == Precision::mixed) {
@@ -275,7 +243,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
     correct(context, problem, assembled, *reduced, solution);
     if (!(solution.residual <= kLimits<S>.accepted)) refuse(solution.residual, condition(trace, B, *reduced));
   }
-  solution.feature_covariance = feature_covariance(problem, basis, *reduced);
+  solution.feature_covariance = feature_covariance(basis, *reduced);
   solution.seconds.solve = watch.lap();
   return solution;
 }
@@ -333,7 +301,7 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
   shift_diagonal(problem.shift, m, A);
   set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
   partial_llt(context, A);
-  const Reduced reduced = from_factor(context, A, m, problem.Y.cols(), false);
+  const Reduced reduced = from_factor(context, A, m, problem.Y.cols());
   const Matrix<double> L21 = rows_of(A, n, m, n);
 
   // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
@@ -347,17 +315,10 @@ Matrix<double> variance(const Context& context, const Problem& problem, const Ma
   Matrix<double> V = X.topRows(n);
   solve_forward(context, A, V);
   const Matrix<double> w = X.bottomRows(l) - L21 * V;
-  // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂, or with a finite prior variance p of the features
-  // -v₁ᵀv₂ + p t₁ᵀt₂ - (w₁ + p t₁)ᵀ (S + pI)⁻¹ (w₂ + p t₂). Both are -v₁ᵀv₂ + left₁ᵀ right₂ with 2l rows.
+  // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂
   Matrix<double> left(2 * l, points), right(2 * l, points);
-  if (std::isfinite(problem.feature_variance)) {
-    const Matrix<double> seen = w + problem.feature_variance * t;
-    left << problem.feature_variance * t, seen;
-    right << t, -shrink(reduced.schur, problem.feature_variance, seen);
-  } else {
-    left << t, w;
-    right << reduced.schur * t - w, -t;
-  }
+  left << t, w;
+  right << reduced.schur * t - w, -t;
   if (!covariance) return (left.cwiseProduct(right).colwise().sum() - V.colwise().squaredNorm()).transpose();
   Matrix<double> out = left.transpose() * right;
   blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 1.0,

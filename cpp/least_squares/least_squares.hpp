@@ -42,8 +42,6 @@ struct Problem {
   Pivots pivots = Pivots::qr;
   double tolerance = 0;  // of dependent features
   Precision precision = Precision::float64;
-  // Of the features' coordinates in an orthonormal basis of their span: Φ + t T Tᵀ. Infinite: unpenalised.
-  double feature_variance = std::numeric_limits<double>::infinity();
 };
 
 struct Solution {

@@ -152,7 +152,6 @@ void check(const Problem& problem) {
   require(std::holds_alternative<KernelOfRows>(problem.gram),
           "conjugate gradients evaluate the kernel again in every step: they need a formula");
   require(problem.formulation == Formulation::exact, "conjugate gradients need formulation='exact'");
-  require(!std::isfinite(problem.feature_variance), "conjugate gradients need unpenalised features");
   require(problem.shift > 0 && std::isfinite(problem.shift),
           "conjugate gradients need a positive regularization");
   const Index m = problem.Y.rows();

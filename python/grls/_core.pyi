@@ -327,7 +327,6 @@ def solve(
     pivots: str,
     tolerance: float,
     precision: str = "double",
-    feature_variance: float = ...,
     threads: int = 0,
 ) -> Solution: ...
 def variance(
@@ -341,7 +340,6 @@ def variance(
     T_new: _Floats,
     covariance: bool,
     tolerance: float,
-    feature_variance: float = ...,
     threads: int = 0,
 ) -> _Floats: ...
 def path(
