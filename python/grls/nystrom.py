@@ -29,6 +29,8 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import OneVersusAll, class_weighted
+from ._models.feature_prior import beside, is_as_good_as_free, kernel_beside, split
+from ._models.leverage import Leverage
 from ._models.progress import Stages
 from ._models.regression import RegressionFunction
 from ._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
@@ -36,7 +38,7 @@ from ._nystrom import centers as centers_
 from ._nystrom import gradients
 from ._nystrom.centers import Pool
 from ._nystrom.equations import CRITERIA
-from ._nystrom.plan import Block, Plan, Solution, indicators, named
+from ._nystrom.plan import Block, Penalised, Plan, Solution, indicators, named
 from ._nystrom.streams import Stream, as_stream
 from ._nystrom.sums import Sums
 from ._validation import (
@@ -49,7 +51,7 @@ from ._validation import (
     sample_weights,
 )
 from .kernels.origin import about_the_data
-from .kernels.polynomials import require_polynomials
+from .kernels.polynomials import needed_polynomials, require_polynomials
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
@@ -81,6 +83,7 @@ class _Nystrom(KernelMachine):
         features: Any = "constant",
         regularization: float | str = "gcv",
         regularization_grid: Any = 50,
+        feature_variance: float = np.inf,
         n_centers: int = 1000,
         centers: Any = "uniform",
         validation_fraction: float = 0.1,
@@ -96,6 +99,7 @@ class _Nystrom(KernelMachine):
         self.features = features
         self.regularization = regularization
         self.regularization_grid = regularization_grid
+        self.feature_variance = feature_variance
         self.n_centers = n_centers
         self.centers = centers
         self.validation_fraction = validation_fraction
@@ -121,6 +125,8 @@ class _Nystrom(KernelMachine):
 
     def _check_parameters(self) -> None:
         number_or_choice(self.regularization, "regularization", CRITERIA, minimum=0)
+        if self.feature_variance != np.inf:
+            real(self.feature_variance, "feature_variance", minimum=0)
         integer(self.n_centers, "n_centers", minimum=1)
         if isinstance(self.centers, str):
             choice(self.centers, "centers (unless it is an array)", centers_.STRATEGIES)
@@ -181,6 +187,9 @@ class _Nystrom(KernelMachine):
         names = getattr(self, "feature_names_in_", None)
         kernel = kernels.as_kernel(self.kernel).resolve(pool.X, names)
         chosen = self._chosen_centers(kernel, pool)
+        penalised = None
+        if np.isfinite(self.feature_variance):
+            penalised = self._penalised(kernel, pool, free.at(_framed(pool.X, like)))
         T = free.at(_framed(chosen, like))
         if T.shape[1] >= chosen.shape[0]:
             raise ValueError(
@@ -190,8 +199,26 @@ class _Nystrom(KernelMachine):
         require_polynomials(kernel, chosen, T, None if names is None else list(names))
         kernel = about_the_data(kernel, pool.X, T, free=True)
         fraction = float(self.validation_fraction) if self.regularization == "holdout" else 0.0
+        if penalised is not None:
+            T, Z = penalised.parts.at(np.asarray(T, dtype=np.float64))
+            kernel = kernel_beside(kernel, chosen.shape[1], Z.shape[1])
+            chosen = beside(chosen, Z, penalised.variance)
         built = centers_.build(kernel, chosen, T, self.precision)
-        return Plan(built, free, self.precision, fraction, seed)
+        return Plan(built, free, self.precision, fraction, seed, penalised)
+
+    def _penalised(self, kernel: kernels.Kernel, pool: Pool, T: FloatArray) -> Penalised | None:
+        """Return the features with a prior, in the units of the sampled rows; T are all of them there."""
+        tau = float(self.feature_variance)
+        if isinstance(kernel, kernels.Function):
+            raise ValueError(
+                "a finite feature_variance needs a kernel of grls.kernels here, not a function: the features "
+                "become columns that the kernel must know apart"
+            )
+        if T.shape[1] == 0 or is_as_good_as_free(kernel, pool.X, tau):
+            return None
+        parts = split(T, None, needed_polynomials(kernel, pool.X))
+        support = np.isin(np.arange(T.shape[1]), parts.kept)
+        return Penalised(kernel, parts, tau, Leverage.of_rows(T, None, support))
 
     def _chosen_centers(self, kernel: kernels.Kernel, pool: Pool) -> Any:
         if isinstance(self.centers, str):
@@ -406,6 +433,10 @@ _PARAMETERS = """Parameters
         coefficients are then those of all rows.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, or the values themselves.
+    feature_variance : float, default=inf
+        How free the features are, with the meaning it has in `GRLSRegressor`; the mean and the spread of the
+        features are those of the sample that the centres are chosen from. It needs a kernel of
+        `grls.kernels`. Infinite: unpenalised.
     n_centers : int, default=1000
         M; all distinct rows where there are fewer.
     centers : {"uniform", "leverage", "kmeans"} or array-like of shape (M, d), default="uniform"
@@ -594,6 +625,7 @@ class NystromGRLSClassifier(OneVersusAll, _Nystrom):
         features: Any = "constant",
         regularization: float | str = "gcv",
         regularization_grid: Any = 50,
+        feature_variance: float = np.inf,
         n_centers: int = 1000,
         centers: Any = "uniform",
         validation_fraction: float = 0.1,
@@ -611,6 +643,7 @@ class NystromGRLSClassifier(OneVersusAll, _Nystrom):
             features=features,
             regularization=regularization,
             regularization_grid=regularization_grid,
+            feature_variance=feature_variance,
             n_centers=n_centers,
             centers=centers,
             validation_fraction=validation_fraction,

@@ -768,3 +768,20 @@ def test_weights_beyond_whole_numbers_leave_a_grid():
     fitted = model(regularization="gcv").fit(X, Y, sample_weight=np.full(240, 1e30))
     assert np.all(np.isfinite(fitted.regularization_path_))
     assert np.isfinite(fitted.predict(X_NEW)).all()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_finite_variance_of_the_features_is_that_of_the_exact_model(solver, form):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(150, 2))
+    values = 2 * points[:, 0] + np.sin(3 * points[:, 1]) + 0.1 * rng.normal(size=150)
+    options = {"features": "linear", "feature_variance": 0.4, "regularization": 1e-3}
+    exact = GRLSRegressor(Gaussian(0.8), **options).fit(form(points), values)
+    model = NystromGRLSRegressor(Gaussian(0.8), n_centers=150, solver=solver, tol=1e-12, **options)
+    model.fit(form(points), values)
+    assert_allclose(model.predict(form(points)), exact.predict(form(points)), atol=1e-5)
+    assert_allclose(model.feature_coef_, exact.feature_coef_, atol=1e-4)
+    assert model.X_fit_.shape[1] == 2
+    with pytest.raises(ValueError, match="kernel of grls.kernels"):
+        NystromGRLSRegressor(lambda A, B: A @ B.T, **options).fit(points, values)

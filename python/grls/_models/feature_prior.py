@@ -119,10 +119,11 @@ def augmented(kernel: Kernel, X: Any, Z: FloatArray, variance: float) -> tuple[A
         return StoredGram(), kernel.matrix(X, X) + variance * (Z @ Z.T)
     if variance == 0 or Z.shape[1] == 0:
         return kernel, X
-    return _beside(kernel, X.shape[1], Z.shape[1]), beside(X, Z, variance)
+    return kernel_beside(kernel, X.shape[1], Z.shape[1]), beside(X, Z, variance)
 
 
-def _beside(kernel: Kernel, n_columns: int, n_penalised: int) -> Kernel:
+def kernel_beside(kernel: Kernel, n_columns: int, n_penalised: int) -> Kernel:
+    """Return the kernel of the first columns, and a linear one of those that `beside` adds."""
     last = list(range(n_columns, n_columns + n_penalised))
     return kernel.on(list(range(n_columns))) + Linear().on(last)
 

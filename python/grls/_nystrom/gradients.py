@@ -44,7 +44,7 @@ def solve(
 ) -> Solution:
     """Solve for the coefficients; `blocks` can be read again and again."""
     centers = plan.centers
-    r, n_free = centers.rank, len(plan.features.names)
+    r, n_free = centers.rank, plan.n_free
     room = memory.available()
     store = KernelStore(plan.precision, cache_bytes if room is None else min(cache_bytes, 0.5 * room))
     classes = _classes(blocks)
@@ -66,7 +66,7 @@ def solve(
         product: Any = 0.0
         for number, block in enumerate(blocks):
             product = product + centers.normal_times(
-                store, number, block.X, block.weights, a, precision=digits
+                store, number, plan.rows(block)[0], block.weights, a, precision=digits
             )
         kernel_part = centers.functionals(product)
         return np.asarray(kernel_part - free.across.T @ (free.solved[:, :r] @ u) + shift * u)
@@ -95,13 +95,14 @@ def _classes(blocks: Iterable[Block]) -> Any:
 
 
 def _pass(plan: Plan, blocks: Iterable[Block], store: KernelStore, classes: Any) -> _RowSums:
-    n_free = len(plan.features.names)
+    n_free = plan.n_free
     sums = _RowSums(np.zeros(()), np.zeros(()), 0.0, 0)
     for number, block in enumerate(blocks):
         Y = block.targets if classes is None else indicators(block.y, classes)
-        TY = np.hstack([plan.features_of(block) @ plan.centers.A, Y])
+        X, T = plan.rows(block)
+        TY = np.hstack([T @ plan.centers.A, Y])
         weighted = TY if block.weights is None else block.weights[:, None] * TY
-        product = plan.centers.normal_times(store, number, block.X, block.weights, None, TY)
+        product = plan.centers.normal_times(store, number, X, block.weights, None, TY)
         sums.across = sums.across + product
         sums.small = sums.small + weighted[:, :n_free].T @ TY
         sums.weight += float(len(Y) if block.weights is None else block.weights.sum())

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from .. import kernels
 from .._models.classification import require_two_classes
+from .._models.feature_prior import SplitFeatures, beside
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.rows import row_keys
@@ -83,6 +84,22 @@ class Solution:
 
 
 @dataclass(frozen=True)
+class Penalised:
+    """Features with a prior: further columns of the points, and of a linear kernel beside the user's."""
+
+    kernel: kernels.Kernel  # the user's, resolved
+    parts: SplitFeatures
+    variance: float
+    leverage: Leverage | None
+
+    def coefficients(self, free: FloatArray, centers: Any, c: FloatArray) -> FloatArray:
+        """Return those of all features, (l, k), from those of the free ones and c of the centres."""
+        d = centers.shape[1] - self.parts.Z.shape[1]
+        along = np.asarray(centers[:, d:].T @ c)  # √τ Zᵀc
+        return np.asarray(self.parts.A @ np.vstack([free, np.sqrt(self.variance) * along]))
+
+
+@dataclass(frozen=True)
 class Plan:
     """Centres, features, and the share of rows held out to choose γ with."""
 
@@ -91,20 +108,31 @@ class Plan:
     precision: str
     held_fraction: float  # 0: none
     seed: int
+    penalised: Penalised | None = None
 
-    def features_of(self, block: Block) -> FloatArray:
-        """Return the features at the rows of a block."""
-        return np.asarray(block.T) if block.T is not None else self.features.at(block.given)
+    @property
+    def n_free(self) -> int:
+        """How many features are summed: those that have no prior."""
+        return len(self.features.names) if self.penalised is None else self.penalised.parts.F.shape[1]
+
+    def rows(self, block: Block) -> tuple[Any, FloatArray]:
+        """Return the points of a block and the free features there."""
+        T = np.asarray(block.T) if block.T is not None else self.features.at(block.given)
+        if self.penalised is None:
+            return block.X, T
+        F, Z = self.penalised.parts.at(np.asarray(T, dtype=np.float64))
+        return beside(block.X, Z, self.penalised.variance), F
 
     def sums(self, block: Block) -> Sums:
         """Return the sums of the rows of a block."""
-        T, Y = self.features_of(block), block.targets
+        X, T = self.rows(block)
+        Y = block.targets
         order = self.centers.rank + T.shape[1] + Y.shape[1]
         fitted = Part(np.zeros((order, order)))
         held_out = Part(np.zeros((order, order))) if self.held_fraction > 0 else None
         for start in range(0, block.X.shape[0], _SLICE):
             part = slice(start, start + _SLICE)
-            rows = [None if v is None else v[part] for v in (block.X, T, Y, block.weights, block.counts)]
+            rows = [None if v is None else v[part] for v in (X, T, Y, block.weights, block.counts)]
             if held_out is None:
                 self._add(fitted, *rows)
             else:
@@ -150,7 +178,7 @@ class Plan:
 
     def solve(self, sums: Sums, regularization: float | str, grid: Any) -> Solution:
         """Choose γ, where that is left to the data, and solve for the coefficients."""
-        n_summed = len(sums.fitted.matrix) - self.centers.rank - len(self.features.names)
+        n_summed = len(sums.fitted.matrix) - self.centers.rank - self.n_free
         require_two_samples(sums.total.rows)
         k = n_summed
         if sums.classes is not None:
@@ -179,15 +207,17 @@ class Plan:
 
     def solution(self, u: FloatArray, free: equations.Eliminated, gamma: float, n_rows: int) -> Solution:
         """Return the model with the coefficients u of the functions on the centres."""
+        c, beta = self.centers.coefficients(u), self.centers.A @ free.coefficients(u)
+        if self.penalised is not None:
+            parts, X = self.penalised.parts, self.centers.X
+            points = X[:, : X.shape[1] - parts.Z.shape[1]]
+            beta = self.penalised.coefficients(beta, X, c)
+            kernel, leverage = self.penalised.kernel, self.penalised.leverage
+            return Solution(
+                points, kernel, self.features, parts.kept, c, beta, gamma, n_rows, leverage=leverage
+            )
         solution = Solution(
-            self.centers.X,
-            self.centers.kernel,
-            self.features,
-            free.kept,
-            self.centers.coefficients(u),
-            self.centers.A @ free.coefficients(u),
-            gamma,
-            n_rows,
+            self.centers.X, self.centers.kernel, self.features, free.kept, c, beta, gamma, n_rows
         )
         if free.kept:  # the largest leverage is that of the centres: the rows are not at hand any more
             A = self.centers.A[:, free.kept]
