@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelMachine
+from ._models.chosen import Chosen
 from ._models.classification import Classification, row_counts, winner
 from ._models.feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._models.samples import FreeFeatures, Samples, Training
+from ._models.samples import Samples, Training
+from ._models.uncertainty import Uncertainty
 from ._selection import kernel_parameters, regularization
-from ._selection.estimation_error import EstimationError, Refit, estimation_error
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import Outputs
@@ -28,13 +27,10 @@ from ._validation import (
     real,
     require_number_for_gradients,
 )
-from ._warnings import warn
-from .exceptions import ConfoundedFeaturesWarning, NotPositiveDefiniteError
-from .kernels.polynomials import needed_polynomials, polynomial_columns
+from .exceptions import NotPositiveDefiniteError
+from .kernels.polynomials import needed_polynomials
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
-
-_INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
 
 class _GRLS(KernelMachine):
@@ -90,7 +86,7 @@ class _GRLS(KernelMachine):
         precision = self.precision
         if self.solver != "cg":
             stored = isinstance(training.kernel, kernels.Function)
-            precision = _affordable(precision, *samples.targets.shape, stored=stored)
+            precision = memory.affordable_precision(precision, *samples.targets.shape, stored=stored)
         try:
             chosen = self._choose(training)
             training.kernel = chosen.kernel
@@ -102,7 +98,7 @@ class _GRLS(KernelMachine):
         self._store(training, chosen, solution)
         self._set_uncertainty(training, chosen, solution)
 
-    def _choose(self, training: Training) -> _Chosen:
+    def _choose(self, training: Training) -> Chosen:
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
         samples, kernel = training.samples, training.kernel
         assert kernel is not None
@@ -118,7 +114,7 @@ class _GRLS(KernelMachine):
             problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
         known = np.inf if isinstance(variance, str) else float(variance)
         if not isinstance(self.regularization, str):
-            return _Chosen(kernel, problem, float(self.regularization), known, parts)
+            return Chosen(kernel, problem, float(self.regularization), known, parts)
         grid, record = self.regularization_grid, None
         counts = row_counts(self, samples.y, samples.weights)
 
@@ -155,7 +151,7 @@ class _GRLS(KernelMachine):
             problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
             if np.isfinite(known):
                 problem = penalised_problem(kernel, samples.X, parts, samples.weights, known)
-        return _Chosen(kernel, problem, selection.chosen, known, parts, selection, record)
+        return Chosen(kernel, problem, selection.chosen, known, parts, selection, record)
 
     def _split_features(
         self, kernel: kernels.Kernel, X: Any, T: FloatArray, weights: FloatArray | None
@@ -163,7 +159,7 @@ class _GRLS(KernelMachine):
         """Return which features stay free beside a finite variance of the others."""
         return split(T, weights, needed_polynomials(kernel, X))
 
-    def _solve(self, chosen: _Chosen, targets: FloatArray, precision: str) -> Outputs:
+    def _solve(self, chosen: Chosen, targets: FloatArray, precision: str) -> Outputs:
         if self.solver == "cg":
             solution = matrix_free.solve(
                 chosen.problem,
@@ -183,7 +179,7 @@ class _GRLS(KernelMachine):
             precision=precision,
         )
 
-    def _store(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
+    def _store(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         """Keep the model, and what led to it."""
         self._store_features(training.features, chosen.kept(solution))
         self._store_kernel(training)
@@ -263,71 +259,8 @@ class _GRLS(KernelMachine):
         """Store the leave-one-out predictions and their score."""
         raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
 
-    def _set_uncertainty(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
+    def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         """Store what the solution tells of variances; classifiers have none."""
-
-
-@dataclass
-class _Chosen:
-    """The kernel and the problem that is solved, γ, the features' variance, and what led to them."""
-
-    kernel: kernels.Kernel
-    problem: KernelProblem
-    regularization: Any  # one γ, or one per output
-    feature_variance: float
-    parts: SplitFeatures | None = None  # free and penalised features, where the variance is finite
-    selection: regularization.Selection | None = None
-    record: kernel_parameters.Optimization | kernel_parameters.GridSearch | None = None
-
-    @property
-    def penalises(self) -> bool:
-        """Whether some features have a prior."""
-        return self.parts is not None and bool(np.isfinite(self.feature_variance))
-
-    def kept(self, solution: Outputs) -> list[int]:
-        """Return the features that have a coefficient."""
-        return self.parts.kept if self.parts is not None and self.penalises else solution.kept
-
-    def feature_coefficients(self, solution: Outputs) -> FloatArray:
-        """Return the coefficients of all features, (l, k)."""
-        if self.parts is None or not self.penalises:
-            return solution.beta
-        return self.parts.coefficients(solution.beta, solution.c, self.feature_variance)
-
-    def feature_covariance(self, solution: Outputs) -> FloatArray:
-        """Return the covariance of these, (k, l, l), in units of the kernel variance."""
-        if self.parts is None or not self.penalises:
-            return solution.feature_covariance
-        # A coefficient of Z is the function at a point where the kernel is 0 and Z a unit vector.
-        F, Z, tau = self.parts.F, self.parts.Z, self.feature_variance
-        f, p = F.shape[1], Z.shape[1]
-        K = np.hstack([np.zeros((len(Z), f)), tau * Z])
-        prior = np.diag(np.concatenate([np.zeros(f), np.full(p, tau)]))
-        each = np.broadcast_to(self.regularization, solution.c.shape[1])
-        by_gamma = {
-            gamma: prior + self.problem.variance(gamma, K, np.eye(f + p, f), covariance=True)
-            for gamma in np.unique(each)
-        }
-        A = self.parts.A
-        return np.stack([A @ by_gamma[gamma] @ A.T for gamma in each])
-
-
-def _affordable(precision: str, n_samples: int, n_outputs: int, *, stored: bool) -> str:
-    """Return a precision whose matrices fit into memory; MemoryError where there is none.
-
-    stored: the kernel matrix comes as a whole, from a function.
-    """
-    order = n_samples + n_outputs
-    whole = 8.0 * n_samples**2 if stored else 0.0
-    if precision == "auto" and not memory.fits(whole + memory.solve_bytes(order, "mixed")):
-        precision = "double"
-    memory.require(
-        whole + memory.solve_bytes(order, precision),
-        f"a kernel model of {n_samples} samples in {precision} precision",
-        'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
-        + ("" if precision == "single" else '; precision="single" takes half'),
-    )
-    return precision
 
 
 def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **options: Any) -> Outputs:
@@ -339,31 +272,6 @@ def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **o
         mine = np.flatnonzero(each == gamma)
         parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
     return Outputs.join(parts, n_outputs)
-
-
-def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the weighted standard deviation of each column."""
-    away = values - np.average(values, axis=0, weights=weights)
-    size = np.abs(away).max(axis=0, initial=np.finfo(float).tiny)  # squares of large numbers are none
-    return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
-
-
-def _require_likelihood(model: Any) -> None:
-    """ValueError where γ was not estimated by a likelihood that tells how sure it is."""
-    if model.regularization != "reml" or not hasattr(model, "regularization_path_"):
-        raise ValueError(
-            "unconditional=True needs γ to be chosen by the restricted likelihood, which tells how sure it "
-            f'is: set regularization="reml" and fit again, got regularization={model.regularization!r}'
-        )
-    if model.per_output:
-        raise ValueError("unconditional=True needs one γ for all outputs: set per_output=False")
-    if model.feature_variance_ != np.inf:
-        raise ValueError(
-            f"unconditional=True needs unpenalised features: feature_variance must be inf, got "
-            f"{model.feature_variance_!r}"
-        )
-    if model.formulation != "exact":
-        raise ValueError('unconditional=True needs formulation="exact"')
 
 
 def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int, found: str) -> str:
@@ -522,7 +430,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         The variance of each coefficient over what it would be with the kernel part known: how much of a
         feature the kernel can express too. `ConfoundedFeaturesWarning` where it leaves nothing to read."""
 )
-class GRLSRegressor(Regression, _GRLS):
+class GRLSRegressor(Uncertainty, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
     .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad
@@ -568,228 +476,6 @@ class GRLSRegressor(Regression, _GRLS):
     >>> bool(widths[1] > 10 * widths[0])
     True
     """
-
-    def _set_uncertainty(self, training: Training, chosen: _Chosen, solution: Outputs) -> None:
-        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
-        problem = chosen.problem
-        n_free = problem.total_weight - len(solution.kept)
-        variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
-        self.degrees_of_freedom_ = float(n_free)
-        self.kernel_variance_ = variance
-        self.noise_variance_ = variance * self.regularization_ * problem.total_weight
-        computed = chosen.feature_covariance(solution) * variance[:, None, None]
-        self._set_coefficient_errors(training, computed)
-        self._set_inflation(training, computed)
-
-    def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
-        """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
-        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-        covariance = computed if R is None else R @ computed @ R.T
-        # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
-        undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
-        covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
-        self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
-        diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
-        std = np.sqrt(np.where(np.isnan(diagonal), np.nan, np.maximum(diagonal, 0)))
-        self.feature_coef_std_ = np.ascontiguousarray(self._per_output(std))
-
-    def _set_inflation(self, training: Training, computed: FloatArray) -> None:
-        """Store what the kernel part adds to the coefficients' variances; warn where it takes them over."""
-        samples, T = training.samples, np.asarray(training.T, dtype=np.float64)
-        weights = np.ones(len(T)) if samples.weights is None else samples.weights
-        inflation = np.full((T.shape[1], samples.targets.shape[1]), np.nan)
-        kept = np.flatnonzero(self.feature_support_)
-        spread = _spread(T, weights)
-        if len(kept) and self._leverage is not None:
-            # With the kernel part known the noise is all there is.
-            alone = np.outer(np.sum(self._leverage.root[kept] ** 2, axis=1), self.noise_variance_)
-            own = np.diagonal(computed, axis1=1, axis2=2).T[kept]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                inflation[kept] = own / alone
-        self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
-        undefined = polynomial_columns(self.kernel_, samples.X, T)
-        std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
-        # Large, and large because of the kernel: features may be ill-determined by themselves.
-        large = std * spread[:, None] > _spread(samples.targets, weights)
-        confounded = np.any(large & (inflation > _INFLATED), axis=1)
-        confounded[undefined] = False
-        if confounded.any():
-            named = ", ".join(np.array(self.feature_names_free_)[confounded])
-            warn(
-                f"the kernel {self.kernel_!r} can express what these features say, so that their "
-                f"coefficients are hardly determined: {named} (feature_coef_std_ is larger than the targets' "
-                "spread allows; predictions are not concerned). To read the coefficients let the data choose "
-                'the kernel\'s width (regularization="reml", optimize=True), or give it a smaller one',
-                ConfoundedFeaturesWarning,
-            )
-
-    def predict(
-        self,
-        X: Any,
-        return_std: bool = False,
-        return_cov: bool = False,
-        with_noise: bool = False,
-        unconditional: bool = False,
-    ) -> Any:
-        """Return the values of the model function, and how sure they are.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-        return_std : bool, default=False
-            Whether to return standard deviations too. They include the uncertainty of the features'
-            coefficients: far from the data the band widens as the trend's own uncertainty does. A call costs
-            a factorisation as the fit did, for the model stores no matrix.
-        return_cov : bool, default=False
-            Whether to return the covariance matrix between the points instead.
-        with_noise : bool, default=False
-            Whether they are those of new observations, of weight one, rather than of the function.
-        unconditional : bool, default=False
-            Whether they account for γ, and the kernel's parameters with `optimize`, being estimates; it needs
-            ``regularization="reml"``. The first call costs some further fits, two for each parameter; see
-            `feature_covariance`.
-
-        Returns
-        -------
-        mean : ndarray of shape (n,) or (n, k)
-            Predictions.
-        std : ndarray of shape (n,) or (n, k)
-            With `return_std`.
-        cov : ndarray of shape (n, n) or (n, n, k)
-            With `return_cov`.
-        """
-        if return_std and return_cov:
-            raise ValueError("ask for return_std or for return_cov, not for both")
-        known, learnt = self._parts(X)
-        mean = self._shaped(known + learnt)
-        if not return_std and not return_cov:
-            return mean
-        variance = self._variance(X, covariance=return_cov)  # (n[, n], k)
-        if unconditional:
-            variance = variance + self._estimation_variance(X, covariance=return_cov)
-        if with_noise:
-            on_diagonal = np.eye(len(mean))[:, :, None] if return_cov else 1.0
-            variance = variance + on_diagonal * self.noise_variance_
-        if return_std:
-            variance = np.sqrt(np.maximum(variance, 0))
-        return mean, variance[..., 0] if mean.ndim == 1 else variance
-
-    def feature_covariance(self, unconditional: bool = False) -> FloatArray:
-        """Return the covariance of the features' coefficients.
-
-        Parameters
-        ----------
-        unconditional : bool, default=False
-            Whether it accounts for γ, and the kernel's parameters with `optimize`, being estimates, by the
-            delta method on the restricted likelihood; it needs ``regularization="reml"``. The first call
-            costs some further fits, two for each parameter, and four evaluations of the gradient.
-            Intervals take the quantiles of a t distribution with `feature_degrees_of_freedom`.
-
-        Returns
-        -------
-        ndarray of shape (l, l) or (k, l, l)
-            The covariance; without `unconditional` it is `feature_coef_cov_`.
-        """
-        check_is_fitted(self)
-        covariance = self.feature_coef_cov_
-        if unconditional:
-            R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-            for slope in self._error_of_estimation().slopes(lambda end: end.beta):
-                moved = slope if R is None else R @ slope  # (l, k)
-                added = np.einsum("pk,qk->kpq", moved, moved)
-                covariance = covariance + (added[0] if self._one_output else added)
-        return np.array(covariance)
-
-    def feature_degrees_of_freedom(self) -> FloatArray:
-        """Return the degrees of freedom of the coefficients' standard errors, by Satterthwaite's rule.
-
-        The variance of a coefficient is an estimate as well. Where the kernel can nearly express a feature,
-        it depends on γ and the kernel's width, of which the data tell little, and a normal quantile makes
-        intervals too short: take ``scipy.stats.t.ppf(0.975, df)`` times the root of
-        ``feature_covariance(unconditional=True)``. It needs ``regularization="reml"``.
-
-        Returns
-        -------
-        ndarray of shape (l,) or (l, k)
-            Between 2 and `degrees_of_freedom_`; NaN where a feature has no standard error.
-        """
-        check_is_fitted(self)
-        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-
-        def variances(end: Refit) -> FloatArray:
-            covariance = end.feature_covariance
-            covariance = covariance if R is None else R @ covariance @ R.T
-            return np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
-
-        shape = (self.n_features_free_, len(self.kernel_variance_))
-        found = self._error_of_estimation().degrees_of_freedom(variances, self.degrees_of_freedom_)
-        degrees = self._per_output(np.array(np.broadcast_to(found, shape)))
-        known = self.feature_support_.reshape(-1, *[1] * (degrees.ndim - 1)) & np.isfinite(
-            self.feature_coef_std_
-        )
-        return np.where(known, degrees, np.nan)
-
-    def _error_of_estimation(self) -> EstimationError:
-        """Return how sure γ and the kernel's parameters are; computed when first asked for."""
-        known = self.__dict__.get("_estimation_error")
-        if known is None:
-            _require_likelihood(self)
-            problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
-            gamma, c = float(self.regularization_), self._kernel_coefficients()
-            # y = f + γΣw c/w at the rows of the fit, which are not kept
-            residuals = gamma * problem.total_weight * c / problem.weights_or_ones[:, None]
-            targets = problem.kernel_times(c) + problem.T @ self._computed_features() + residuals
-            record = getattr(self, "optimization_", None)
-            known = estimation_error(problem, targets, gamma, record, self.regularization_path_)
-            self._estimation_error = known
-        return known
-
-    def _estimation_variance(self, X: Any, *, covariance: bool) -> FloatArray:
-        """Return what is added to `_variance` by γ and the kernel's parameters being estimates."""
-        error = self._error_of_estimation()
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
-        n_points, n_outputs = len(T), len(self.kernel_variance_)
-        total = np.zeros((n_points, n_points, n_outputs) if covariance else (n_points, n_outputs))
-        for slope in error.slopes(lambda end: end.at(checked, T, self.X_fit_)):
-            total += np.einsum("ik,jk->ijk", slope, slope) if covariance else slope**2
-        return total
-
-    def _variance(self, X: Any, *, covariance: bool) -> FloatArray:
-        """Return the variance of the function at X, (n, k), or the covariance, (n, n, k)."""
-        if self.formulation != "exact":
-            raise ValueError('variances are those of formulation="exact"')
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
-        if self.solver == "cg":  # what was fitted without a matrix may have no room for one
-            _affordable("double", len(self.dual_coef_), 0, stored=False)
-        problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
-        prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
-        tau, Z, Z_fit = 0.0, np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
-        penalises = np.isfinite(self.feature_variance_) and T.shape[1] > 0
-        if penalises and not is_as_good_as_free(self.kernel_, self.X_fit_, self.feature_variance_):
-            parts = self._split_features(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
-            tau, Z_fit = self.feature_variance_, parts.Z
-            problem = penalised_problem(self.kernel_, self.X_fit_, parts, self._weights_fit, tau)
-            T, Z = parts.at(T)
-            prior = prior + tau * (Z @ Z.T if covariance else np.einsum("ij,ij->i", Z, Z))
-        n_points = checked.shape[0]
-        # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
-        step = n_points if covariance else max(2048, len(self.dual_coef_) // 2)
-
-        def posterior(gamma: float) -> FloatArray:
-            blocks = []
-            for start in range(0, n_points, step):
-                part = slice(start, start + step)
-                K = self.kernel_.matrix(self.X_fit_, checked[part]) + tau * (Z_fit @ Z[part].T)
-                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
-            return prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0])
-
-        gammas = np.broadcast_to(self.regularization_, len(self.kernel_variance_))
-        by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
-        scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
-        return np.stack(scaled, axis=-1)
 
 
 @_documented(

@@ -123,3 +123,21 @@ def svm_bytes(largest_pair: int, n_pairs: int, solver: str, cache_bytes: float) 
 def osqp_bytes(n_samples: int) -> float:
     """Return what OSQP takes: it keeps the matrix sparse, with its indices, and its factor."""
     return 48.0 * n_samples**2
+
+
+def affordable_precision(precision: str, n_samples: int, n_outputs: int, *, stored: bool) -> str:
+    """Return a precision whose matrices fit into memory; MemoryError where there is none.
+
+    stored: the kernel matrix comes as a whole, from a function.
+    """
+    order = n_samples + n_outputs
+    whole = 8.0 * n_samples**2 if stored else 0.0
+    if precision == "auto" and not fits(whole + solve_bytes(order, "mixed")):
+        precision = "double"
+    require(
+        whole + solve_bytes(order, precision),
+        f"a kernel model of {n_samples} samples in {precision} precision",
+        'use solver="cg", which stores no matrix, NystromGRLSRegressor, or fewer samples'
+        + ("" if precision == "single" else '; precision="single" takes half'),
+    )
+    return precision

@@ -1,0 +1,274 @@
+"""How sure a regression is: variances of its function, its coefficients, and of what it had to estimate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._selection.estimation_error import EstimationError, Refit, estimation_error
+from .._solvers import memory
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.results import Outputs
+from .._validation import FloatArray
+from .._warnings import warn
+from ..exceptions import ConfoundedFeaturesWarning
+from ..kernels.polynomials import polynomial_columns
+from .chosen import Chosen
+from .feature_prior import is_as_good_as_free, penalised_problem
+from .regression import RegressionFunction
+from .samples import FreeFeatures, Training
+
+_INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
+
+
+class Uncertainty(RegressionFunction):
+    """A regressor of least squares with predictive variances and standard errors."""
+
+    def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
+        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
+        problem = chosen.problem
+        n_free = problem.total_weight - len(solution.kept)
+        variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
+        self.degrees_of_freedom_ = float(n_free)
+        self.kernel_variance_ = variance
+        self.noise_variance_ = variance * self.regularization_ * problem.total_weight
+        computed = chosen.feature_covariance(solution) * variance[:, None, None]
+        self._set_coefficient_errors(training, computed)
+        self._set_inflation(training, computed)
+
+    def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
+        """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
+        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+        covariance = computed if R is None else R @ computed @ R.T
+        # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
+        undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
+        covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
+        self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
+        diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
+        std = np.sqrt(np.where(np.isnan(diagonal), np.nan, np.maximum(diagonal, 0)))
+        self.feature_coef_std_ = np.ascontiguousarray(self._per_output(std))
+
+    def _set_inflation(self, training: Training, computed: FloatArray) -> None:
+        """Store what the kernel part adds to the coefficients' variances; warn where it takes them over."""
+        samples, T = training.samples, np.asarray(training.T, dtype=np.float64)
+        weights = np.ones(len(T)) if samples.weights is None else samples.weights
+        inflation = np.full((T.shape[1], samples.targets.shape[1]), np.nan)
+        kept = np.flatnonzero(self.feature_support_)
+        spread = _spread(T, weights)
+        if len(kept) and self._leverage is not None:
+            # With the kernel part known the noise is all there is.
+            alone = np.outer(np.sum(self._leverage.root[kept] ** 2, axis=1), self.noise_variance_)
+            own = np.diagonal(computed, axis1=1, axis2=2).T[kept]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                inflation[kept] = own / alone
+        self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
+        undefined = polynomial_columns(self.kernel_, samples.X, T)
+        std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
+        # Large, and large because of the kernel: features may be ill-determined by themselves.
+        large = std * spread[:, None] > _spread(samples.targets, weights)
+        confounded = np.any(large & (inflation > _INFLATED), axis=1)
+        confounded[undefined] = False
+        if confounded.any():
+            named = ", ".join(np.array(self.feature_names_free_)[confounded])
+            warn(
+                f"the kernel {self.kernel_!r} can express what these features say, so that their "
+                f"coefficients are hardly determined: {named} (feature_coef_std_ is larger than the targets' "
+                "spread allows; predictions are not concerned). To read the coefficients let the data choose "
+                'the kernel\'s width (regularization="reml", optimize=True), or give it a smaller one',
+                ConfoundedFeaturesWarning,
+            )
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        with_noise: bool = False,
+        unconditional: bool = False,
+    ) -> Any:
+        """Return the values of the model function, and how sure they are.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+        return_std : bool, default=False
+            Whether to return standard deviations too. They include the uncertainty of the features'
+            coefficients: far from the data the band widens as the trend's own uncertainty does. A call costs
+            a factorisation as the fit did, for the model stores no matrix.
+        return_cov : bool, default=False
+            Whether to return the covariance matrix between the points instead.
+        with_noise : bool, default=False
+            Whether they are those of new observations, of weight one, rather than of the function.
+        unconditional : bool, default=False
+            Whether they account for γ, and the kernel's parameters with `optimize`, being estimates; it needs
+            ``regularization="reml"``. The first call costs some further fits, two for each parameter; see
+            `feature_covariance`.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,) or (n, k)
+            Predictions.
+        std : ndarray of shape (n,) or (n, k)
+            With `return_std`.
+        cov : ndarray of shape (n, n) or (n, n, k)
+            With `return_cov`.
+        """
+        if return_std and return_cov:
+            raise ValueError("ask for return_std or for return_cov, not for both")
+        known, learnt = self._parts(X)
+        mean = self._shaped(known + learnt)
+        if not return_std and not return_cov:
+            return mean
+        variance = self._variance(X, covariance=return_cov)  # (n[, n], k)
+        if unconditional:
+            variance = variance + self._estimation_variance(X, covariance=return_cov)
+        if with_noise:
+            on_diagonal = np.eye(len(mean))[:, :, None] if return_cov else 1.0
+            variance = variance + on_diagonal * self.noise_variance_
+        if return_std:
+            variance = np.sqrt(np.maximum(variance, 0))
+        return mean, variance[..., 0] if mean.ndim == 1 else variance
+
+    def feature_covariance(self, unconditional: bool = False) -> FloatArray:
+        """Return the covariance of the features' coefficients.
+
+        Parameters
+        ----------
+        unconditional : bool, default=False
+            Whether it accounts for γ, and the kernel's parameters with `optimize`, being estimates, by the
+            delta method on the restricted likelihood; it needs ``regularization="reml"``. The first call
+            costs some further fits, two for each parameter, and four evaluations of the gradient.
+            Intervals take the quantiles of a t distribution with `feature_degrees_of_freedom`.
+
+        Returns
+        -------
+        ndarray of shape (l, l) or (k, l, l)
+            The covariance; without `unconditional` it is `feature_coef_cov_`.
+        """
+        check_is_fitted(self)
+        covariance = self.feature_coef_cov_
+        if unconditional:
+            R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+            for slope in self._error_of_estimation().slopes(lambda end: end.beta):
+                moved = slope if R is None else R @ slope  # (l, k)
+                added = np.einsum("pk,qk->kpq", moved, moved)
+                covariance = covariance + (added[0] if self._one_output else added)
+        return np.array(covariance)
+
+    def feature_degrees_of_freedom(self) -> FloatArray:
+        """Return the degrees of freedom of the coefficients' standard errors, by Satterthwaite's rule.
+
+        The variance of a coefficient is an estimate as well. Where the kernel can nearly express a feature,
+        it depends on γ and the kernel's width, of which the data tell little, and a normal quantile makes
+        intervals too short: take ``scipy.stats.t.ppf(0.975, df)`` times the root of
+        ``feature_covariance(unconditional=True)``. It needs ``regularization="reml"``.
+
+        Returns
+        -------
+        ndarray of shape (l,) or (l, k)
+            Between 2 and `degrees_of_freedom_`; NaN where a feature has no standard error.
+        """
+        check_is_fitted(self)
+        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+
+        def variances(end: Refit) -> FloatArray:
+            covariance = end.feature_covariance
+            covariance = covariance if R is None else R @ covariance @ R.T
+            return np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
+
+        shape = (self.n_features_free_, len(self.kernel_variance_))
+        found = self._error_of_estimation().degrees_of_freedom(variances, self.degrees_of_freedom_)
+        degrees = self._per_output(np.array(np.broadcast_to(found, shape)))
+        known = self.feature_support_.reshape(-1, *[1] * (degrees.ndim - 1)) & np.isfinite(
+            self.feature_coef_std_
+        )
+        return np.where(known, degrees, np.nan)
+
+    def _error_of_estimation(self) -> EstimationError:
+        """Return how sure γ and the kernel's parameters are; computed when first asked for."""
+        known = self.__dict__.get("_estimation_error")
+        if known is None:
+            _require_likelihood(self)
+            problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+            gamma, c = float(self.regularization_), self._kernel_coefficients()
+            # y = f + γΣw c/w at the rows of the fit, which are not kept
+            residuals = gamma * problem.total_weight * c / problem.weights_or_ones[:, None]
+            targets = problem.kernel_times(c) + problem.T @ self._computed_features() + residuals
+            record = getattr(self, "optimization_", None)
+            known = estimation_error(problem, targets, gamma, record, self.regularization_path_)
+            self._estimation_error = known
+        return known
+
+    def _estimation_variance(self, X: Any, *, covariance: bool) -> FloatArray:
+        """Return what is added to `_variance` by γ and the kernel's parameters being estimates."""
+        error = self._error_of_estimation()
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+        n_points, n_outputs = len(T), len(self.kernel_variance_)
+        total = np.zeros((n_points, n_points, n_outputs) if covariance else (n_points, n_outputs))
+        for slope in error.slopes(lambda end: end.at(checked, T, self.X_fit_)):
+            total += np.einsum("ik,jk->ijk", slope, slope) if covariance else slope**2
+        return total
+
+    def _variance(self, X: Any, *, covariance: bool) -> FloatArray:
+        """Return the variance of the function at X, (n, k), or the covariance, (n, n, k)."""
+        if self.formulation != "exact":
+            raise ValueError('variances are those of formulation="exact"')
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+        if self.solver == "cg":  # what was fitted without a matrix may have no room for one
+            memory.affordable_precision("double", len(self.dual_coef_), 0, stored=False)
+        problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+        prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
+        tau, Z, Z_fit = 0.0, np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
+        penalises = np.isfinite(self.feature_variance_) and T.shape[1] > 0
+        if penalises and not is_as_good_as_free(self.kernel_, self.X_fit_, self.feature_variance_):
+            parts = self._split_features(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+            tau, Z_fit = self.feature_variance_, parts.Z
+            problem = penalised_problem(self.kernel_, self.X_fit_, parts, self._weights_fit, tau)
+            T, Z = parts.at(T)
+            prior = prior + tau * (Z @ Z.T if covariance else np.einsum("ij,ij->i", Z, Z))
+        n_points = checked.shape[0]
+        # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
+        step = n_points if covariance else max(2048, len(self.dual_coef_) // 2)
+
+        def posterior(gamma: float) -> FloatArray:
+            blocks = []
+            for start in range(0, n_points, step):
+                part = slice(start, start + step)
+                K = self.kernel_.matrix(self.X_fit_, checked[part]) + tau * (Z_fit @ Z[part].T)
+                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
+            return np.asarray(prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0]))
+
+        gammas = np.broadcast_to(self.regularization_, len(self.kernel_variance_))
+        by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
+        scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
+        return np.stack(scaled, axis=-1)
+
+
+def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted standard deviation of each column."""
+    away = values - np.average(values, axis=0, weights=weights)
+    size = np.abs(away).max(axis=0, initial=np.finfo(float).tiny)  # squares of large numbers are none
+    return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
+
+
+def _require_likelihood(model: Any) -> None:
+    """ValueError where γ was not estimated by a likelihood that tells how sure it is."""
+    if model.regularization != "reml" or not hasattr(model, "regularization_path_"):
+        raise ValueError(
+            "unconditional=True needs γ to be chosen by the restricted likelihood, which tells how sure it "
+            f'is: set regularization="reml" and fit again, got regularization={model.regularization!r}'
+        )
+    if model.per_output:
+        raise ValueError("unconditional=True needs one γ for all outputs: set per_output=False")
+    if model.feature_variance_ != np.inf:
+        raise ValueError(
+            f"unconditional=True needs unpenalised features: feature_variance must be inf, got "
+            f"{model.feature_variance_!r}"
+        )
+    if model.formulation != "exact":
+        raise ValueError('unconditional=True needs formulation="exact"')
