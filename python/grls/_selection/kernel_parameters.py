@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from .._models.progress import Stages
 from .._selection import regularization as _selection
 from .._selection.regularization import Loss, Selection
 from .._selection.starts import rows_to_look_at, scales_without_effect, starts
@@ -253,25 +254,25 @@ def optimize(
     *,
     n_restarts: int,
     random_state: Any,
-    verbose: int,
+    stages: Stages,
     counts: FloatArray | None = None,
 ) -> Outcome:
     """Choose kernel parameters: `wanted` names them, or gives the values to try.
 
     `problem` has the kernel to start from, `criterion`, `specification` (of the γ grid) and `counts` are
-    those of `select`.
+    those of `select`; `stages` are told of each start or point of the grid, at level 2 of each step too.
     """
     if isinstance(problem.kernel, Function):
         raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
     choose = _Choice(problem, targets, criterion, loss, counts)
     if isinstance(wanted, Mapping):
-        return _over_grid(choose, wanted, specification, verbose)
+        return _over_grid(choose, wanted, specification, stages)
     if criterion == "gcv":
         raise ValueError(
             'optimize by gradients needs regularization="loo" or "reml"; for "gcv" give the values to try, '
             'such as optimize={"sigma": [0.5, 1.0, 2.0]}'
         )
-    return _by_gradient(choose, wanted, specification, n_restarts, random_state, verbose)
+    return _by_gradient(choose, wanted, specification, n_restarts, random_state, stages)
 
 
 @dataclass
@@ -329,7 +330,7 @@ class _Descent:
 
 
 def _by_gradient(
-    choose: _Choice, names: Any, specification: Any, n_restarts: Any, random_state: Any, verbose: int
+    choose: _Choice, names: Any, specification: Any, n_restarts: Any, random_state: Any, stages: Stages
 ) -> Outcome:
     problem = choose.problem
     n_restarts = integer(n_restarts, "n_restarts", minimum=0)
@@ -354,13 +355,12 @@ def _by_gradient(
         if bounds is None:
             bounds = np.vstack([limits, _gamma_limits(objective, start, problem.total_weight)])
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
-        descent = _descend(objective, start, bounds, _progress(number, len(points), objective, verbose))
+        descent = _descend(objective, start, bounds, _progress(number, len(points), objective, stages))
         descents.append(descent)
-        if verbose:
-            named = zip([*parameters.labels, "γ"], descent.end, strict=True)
-            shown = ", ".join(f"{name}={value:.4g}" for name, value in named)
-            reached = f"{choose.criterion} {descent.criterion:.6g}"
-            print(f"[optimize] start {number + 1}/{len(points)}: {reached} at {shown}")
+        named = zip([*parameters.labels, "γ"], descent.end, strict=True)
+        shown = ", ".join(f"{name}={value:.4g}" for name, value in named)
+        reached = f"{choose.criterion} {descent.criterion:.6g}"
+        stages.report(f"start {number + 1}/{len(points)}: {reached} at {shown}")
     assert bounds is not None
     return _best_descent(objective, descents, bounds, specification, problem.total_weight)
 
@@ -446,20 +446,18 @@ def _best_descent(
     return Outcome(objective.parameters.kernel, record, np.union1d(gammas, descents[best].end[-1]))
 
 
-def _progress(number: int, of: int, objective: _Objective, verbose: int) -> Callable[[Any], None] | None:
-    if verbose < 2:
+def _progress(number: int, of: int, objective: _Objective, stages: Stages) -> Callable[[Any], None] | None:
+    if not stages.tells(2):
         return None
 
     def callback(intermediate_result: Any) -> None:
-        print(
-            f"[optimize] start {number + 1}/{of}, evaluation {objective.n_evaluations}: "
-            f"{intermediate_result.fun:.8g}"
-        )
+        reached = f"evaluation {objective.n_evaluations}: {intermediate_result.fun:.8g}"
+        stages.report(f"start {number + 1}/{of}, {reached}", level=2)
 
     return callback
 
 
-def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, verbose: int) -> Outcome:
+def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, stages: Stages) -> Outcome:
     kernel: Kernel = clone(choose.problem.kernel)
     known = kernel.get_params(deep=True)
     for name, given in wanted.items():
@@ -487,9 +485,8 @@ def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, v
             surface = np.full((*shape, len(gammas)), np.inf)
         if selection is not None:
             surface[point] = selection.criterion
-        if verbose:
-            reached = f"{choose.criterion} {surface[point].min():.6g}"
-            print(f"[optimize] {done + 1}/{len(points)}: {chosen}, {reached}")
+        reached = f"{choose.criterion} {surface[point].min():.6g}"
+        stages.report(f"{done + 1}/{len(points)}: {chosen}, {reached}")
     assert surface is not None
     best = tuple(int(i) for i in np.unravel_index(int(surface.min(axis=-1).argmin()), shape))
     kernel.set_params(**{name: given[i] for name, given, i in zip(wanted, values, best, strict=True)})
