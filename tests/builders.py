@@ -1,7 +1,9 @@
-"""What several test files make: estimators with a fixed γ, and answers by the number of threads."""
+"""What several test files make: estimators with a fixed γ, answers by threads, a line of progress."""
 
 import grls
 from grls import GRLSClassifier, GRLSRegressor
+
+PROGRESS = r"\[grls +\d+\.\d s\] "  # what every line of progress begins with, as a regular expression
 
 
 def regressor(kernel="gaussian", **parameters):

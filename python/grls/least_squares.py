@@ -131,7 +131,7 @@ class _GRLS(KernelMachine):
                 self.optimize,
                 n_restarts=self.n_restarts,
                 random_state=self.random_state,
-                verbose=self.verbose,
+                stages=Stages(self.verbose),
                 counts=counts,
             )
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)

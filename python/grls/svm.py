@@ -23,6 +23,7 @@ from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
+from ._models.progress import Stages
 from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
 from ._solvers.certificate import PairOfClasses, certify, within_bounds
@@ -274,6 +275,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             raise ValueError('break_ties=True needs decision_function_shape="ovr"')
 
     def _fit(self, samples: Samples, classes: Any) -> None:
+        stages = Stages(self.verbose)
         training = self._prepare(samples)
         assert training.kernel is not None
         labels = samples.targets[:, 0].astype(np.intp)
@@ -313,8 +315,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             solved.beta = parts.coefficients(solved.beta, solved.c, tau)
             solved.kept = [parts.kept]
         self._store(training, labels, classes, pairs, solved)
-        if self.verbose:
-            self._report()
+        if stages.tells(1):
+            self._report(stages)
 
     def _solve(
         self,
@@ -429,12 +431,12 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             stacklevel=4,
         )
 
-    def _report(self) -> None:
+    def _report(self, stages: Stages) -> None:
         for p, pair in enumerate(self.pairs_):
             a, b = self.classes_[pair].tolist()
-            print(
-                f"[{type(self).__name__}] {a!r} / {b!r}: {self.n_iter_[p]} "
-                f"iterations, objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
+            stages.report(
+                f"{a!r} / {b!r}: {self.n_iter_[p]} iterations, "
+                f"objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
                 f"{np.count_nonzero(self.dual_coef_[:, p])} support vectors"
             )
 

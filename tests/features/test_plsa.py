@@ -2,11 +2,13 @@
 
 import _thread
 import pickle
+import re
 import threading
 
 import numpy as np
 import pytest
 import reference
+from builders import PROGRESS
 from grls import GRLSClassifier, GRLSRegressor, _core
 from grls.features import PLSA, Columns, PolynomialTrend
 from grls.kernels import Linear
@@ -329,6 +331,8 @@ def test_progress_is_shown(capsys):
     plsa = PLSA(2, verbose=1, random_state=0).fit(counts)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == plsa.n_iter_ + 1
+    for number, line in enumerate(lines):
+        assert re.fullmatch(rf"{PROGRESS}PLSA: update {number}, log-likelihood per word \S+", line)
     assert lines[-1].endswith(f"{plsa.log_likelihood_path_[-1] / counts.sum():.6f}")
     PLSA(2, verbose=10, n_init=2, random_state=0).fit(counts)
     assert "PLSA start 2 of 2: update 0," in capsys.readouterr().out

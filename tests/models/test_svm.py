@@ -1,10 +1,12 @@
 """Support vector machines with a generalised bias: optimality, peers, the paper's programs, and manners."""
 
+import re
+
 import grls
 import numpy as np
 import pytest
 import reference
-from builders import with_threads
+from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier, core
 from grls.exceptions import DependentFeaturesWarning, SolverError
 from grls.features import Columns
@@ -520,7 +522,9 @@ def test_what_was_done_is_told_when_asked_for(capsys):
     SVMGBClassifier(Gaussian(2.0), verbose=True).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
-    assert "relative gap" in lines[0]
+    for line, pair in zip(lines, ("0 / 1", "0 / 2", "1 / 2"), strict=True):
+        told = r"\d+ iterations, objective \S+, relative gap \S+, \d+ support vectors"
+        assert re.fullmatch(rf"{PROGRESS}{pair}: {told}", line)
 
 
 # Errors.

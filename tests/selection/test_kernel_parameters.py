@@ -2,13 +2,14 @@
 
 import itertools
 import pickle
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import reference
-from builders import with_threads
+from builders import PROGRESS, with_threads
 from catalogue import TUNABLE, WIDTHS
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
 from grls._selection.kernel_parameters import Parameters, _Objective
@@ -330,12 +331,18 @@ def test_progress_is_told_when_asked_for(capsys):
     GRLSRegressor(optimize=True, verbose=1, **options).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert "start 2/2: reml" in lines[1]
-    assert "sigma=" in lines[1]
+    for number, line in enumerate(lines, 1):
+        assert re.fullmatch(rf"{PROGRESS}start {number}/2: reml \S+ at sigma=\S+, γ=\S+", line)
     GRLSRegressor(optimize=True, verbose=2, **options).fit(X, y)
-    assert len(capsys.readouterr().out.splitlines()) > 4
+    lines = capsys.readouterr().out.splitlines()
+    steps = [line for line in lines if re.fullmatch(rf"{PROGRESS}start [12]/2, evaluation \d+: \S+", line)]
+    assert len(lines) > 4
+    assert len(steps) == len(lines) - 2
     GRLSRegressor(optimize={"sigma": [1.0, 2.0]}, verbose=1, **options).fit(X, y)
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    for number, line in enumerate(lines, 1):
+        assert re.fullmatch(rf"{PROGRESS}{number}/2: {{'sigma': [12]\.0}}, reml \S+", line)
 
 
 def test_a_tuned_model_pickles_clones_and_forgets():

@@ -10,7 +10,7 @@ class Stages:
     """Tells what a long fit is doing, and how long it took."""
 
     def __init__(self, verbose: Any) -> None:
-        self._verbose = bool(verbose)
+        self._verbose = verbose
         self._start = self._last = time.perf_counter()
         self.seconds: dict[str, float] = {}
 
@@ -20,7 +20,11 @@ class Stages:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
 
-    def report(self, text: str) -> None:
-        """Print where the fit is, if it was asked to tell."""
-        if self._verbose:
+    def tells(self, level: int) -> bool:
+        """Whether reports of this level are printed: 1 by any `verbose` that is not zero, 2 by 2 and more."""
+        return bool(self._verbose and (level <= 1 or self._verbose >= level))
+
+    def report(self, text: str, level: int = 1) -> None:
+        """Print where the fit is, if it was asked to tell so much."""
+        if self.tells(level):
             print(f"[grls {time.perf_counter() - self._start:8.1f} s] {text}", flush=True)

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from .._models.progress import Stages
 from .._selection import regularization as _selection
 from .._selection.regularization import Loss, Selection
 from .._selection.starts import rows_to_look_at, scales_without_effect, starts
@@ -253,25 +254,25 @@ def optimize(
     *,
     n_restarts: int,
     random_state: Any,
-    verbose: int,
+    stages: Stages,
     counts: FloatArray | None = None,
 ) -> Outcome:
     """Choose kernel parameters: `wanted` names them, or gives the values to try.
 
     `problem` has the kernel to start from, `criterion`, `specification` (of the γ grid) and `counts` are
-    those of `select`.
+    those of `select`; `stages` are told of each start or point of the grid, at level 2 of each step too.
     """
     if isinstance(problem.kernel, Function):
         raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
     choose = _Choice(problem, targets, criterion, loss, counts)
     if isinstance(wanted, Mapping):
-        return _over_grid(choose, wanted, specification, verbose)
+        return _over_grid(choose, wanted, specification, stages)
     if criterion == "gcv":
         raise ValueError(
             'optimize by gradients needs regularization="loo" or "reml"; for "gcv" give the values to try, '
             'such as optimize={"sigma": [0.5, 1.0, 2.0]}'
         )
-    return _by_gradient(choose, wanted, specification, n_restarts, random_state, verbose)
+    return _by_gradient(choose, wanted, specification, n_restarts, random_state, stages)
 
 
 @dataclass
@@ -316,34 +317,32 @@ class _Choice:
             return None
 
 
+@dataclass
+class _Descent:
+    """Where one start of a search by gradients led."""
+
+    start: FloatArray  # (p + 1,)
+    end: FloatArray  # (p + 1,)
+    criterion: float  # at the end
+    n_iter: int
+    n_evaluations: int
+    message: str
+
+
 def _by_gradient(
-    choose: _Choice, names: Any, specification: Any, n_restarts: Any, random_state: Any, verbose: int
+    choose: _Choice, names: Any, specification: Any, n_restarts: Any, random_state: Any, stages: Stages
 ) -> Outcome:
     problem = choose.problem
     n_restarts = integer(n_restarts, "n_restarts", minimum=0)
     random = check_random_state(random_state)
     parameters = Parameters(problem.kernel, names, problem.X.shape[1])
     objective = _Objective(parameters, problem, choose.targets, choose.criterion, choose.counts)
-    m = len(objective.targets)
-    _memory.require(
-        _memory.gradient_bytes(m, choose.criterion, parameters.n_width_columns),
-        f"the gradient of {choose.criterion!r} for {m} samples",
-        "tune on fewer samples" + (', or by "reml", which takes two thirds' * (choose.criterion == "loo")),
-    )
+    _require_memory(objective)
     limits = parameters.bounds(problem.X)
-    first = parameters.get()
-    look = choose.on_fewer_rows()
-
-    def value(point: FloatArray) -> float:
-        parameters.set(point)
-        selection = look(parameters.kernel, specification)
-        return np.inf if selection is None else float(selection.criterion.min())
-
-    points = [first, *starts(first, parameters.widths, limits, value)]
+    points = _points_to_start_from(choose, parameters, limits, specification)
     points += [np.exp(random.uniform(np.log(limits[:, 0]), np.log(limits[:, 1]))) for _ in range(n_restarts)]
-    begun, ends, values, messages = [], [], [], []
-    n_iter, n_evaluations = [], []
-    gamma_limits = None
+    bounds = None
+    descents = []
     for number, point in enumerate(points):
         parameters.set(point)
         selection = choose(parameters.kernel, specification)
@@ -353,71 +352,112 @@ def _by_gradient(
             continue
         objective.n_evaluations = 0
         start = np.append(point, float(selection.chosen))
-        if gamma_limits is None:
-            objective.value_and_gradient(start)
-            if not np.isfinite(objective.unit):
-                raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
-            gamma_limits = np.array([[1e-10, 1e2 * m]]) * objective.unit / problem.total_weight
-            bounds = np.concatenate([limits, gamma_limits])
+        if bounds is None:
+            bounds = np.vstack([limits, _gamma_limits(objective, start, problem.total_weight)])
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
-        # SciPy's tiny solves between our calls would wake its threads each time.
-        with single_threaded():
-            found = minimize(
-                objective,
-                np.log(start),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=np.log(bounds),
-                callback=_progress(number, len(points), objective, verbose),
-                options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
-            )
-        end = np.exp(found.x)
-        at_end, at_start = (objective.value_and_gradient(x)[0] for x in (end, start))
-        if not at_end <= at_start:
-            end, at_end = start, at_start
-        begun.append(start)
-        ends.append(end)
-        values.append(at_end)
-        messages.append(str(found.message))
-        n_iter.append(int(found.nit))
-        n_evaluations.append(objective.n_evaluations)
-        if verbose:
-            shown = ", ".join(f"{n}={v:.4g}" for n, v in zip([*parameters.labels, "γ"], end, strict=True))
-            print(
-                f"[optimize] start {number + 1}/{len(points)}: {choose.criterion} {values[-1]:.6g} at {shown}"
-            )
+        descent = _descend(objective, start, bounds, _progress(number, len(points), objective, stages))
+        descents.append(descent)
+        named = zip([*parameters.labels, "γ"], descent.end, strict=True)
+        shown = ", ".join(f"{name}={value:.4g}" for name, value in named)
+        reached = f"{choose.criterion} {descent.criterion:.6g}"
+        stages.report(f"start {number + 1}/{len(points)}: {reached} at {shown}")
+    assert bounds is not None
+    return _best_descent(objective, descents, bounds, specification, problem.total_weight)
+
+
+def _require_memory(objective: _Objective) -> None:
+    m, criterion = len(objective.targets), objective.criterion
+    _memory.require(
+        _memory.gradient_bytes(m, criterion, objective.parameters.n_width_columns),
+        f"the gradient of {criterion!r} for {m} samples",
+        "tune on fewer samples" + (', or by "reml", which takes two thirds' * (criterion == "loo")),
+    )
+
+
+def _points_to_start_from(
+    choose: _Choice, parameters: Parameters, limits: FloatArray, specification: Any
+) -> list[FloatArray]:
+    """Return the parameters as they are, and what a look at fewer rows finds beside them."""
+    first = parameters.get()
+    look = choose.on_fewer_rows()
+
+    def value(point: FloatArray) -> float:
+        parameters.set(point)
+        selection = look(parameters.kernel, specification)
+        return np.inf if selection is None else float(selection.criterion.min())
+
+    return [first, *starts(first, parameters.widths, limits, value)]
+
+
+def _gamma_limits(objective: _Objective, start: FloatArray, total_weight: float) -> FloatArray:
+    """Return the smallest and the largest γ, from the unit of shifts at the first start; (2,)."""
+    objective.value_and_gradient(start)
+    if not np.isfinite(objective.unit):
+        raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
+    return np.array([1e-10, 1e2 * len(objective.targets)]) * objective.unit / total_weight
+
+
+def _descend(
+    objective: _Objective, start: FloatArray, bounds: FloatArray, callback: Callable[[Any], None] | None
+) -> _Descent:
+    """Follow the gradient from one start; the end is never worse than the start."""
+    # SciPy's tiny solves between our calls would wake its threads each time.
+    with single_threaded():
+        found = minimize(
+            objective,
+            np.log(start),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.log(bounds),
+            callback=callback,
+            options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
+        )
+    end = np.exp(found.x)
+    at_end, at_start = (objective.value_and_gradient(x)[0] for x in (end, start))
+    if not at_end <= at_start:
+        end, at_end = start, at_start
+    return _Descent(start, end, at_end, int(found.nit), objective.n_evaluations, str(found.message))
+
+
+def _best_descent(
+    objective: _Objective,
+    descents: list[_Descent],
+    bounds: FloatArray,
+    specification: Any,
+    total_weight: float,
+) -> Outcome:
+    """Return the kernel at the best end, the record of all, and the grid of γ there."""
+    values = np.array([descent.criterion for descent in descents])
     best = int(np.argmin(values))  # the first where the data leave nothing to choose by
-    objective.value_and_gradient(ends[best])
-    shifts, relative = _selection.shifts_to_try(specification, m, problem.total_weight)
-    gammas = shifts * (objective.unit if relative else 1.0) / problem.total_weight
+    objective.value_and_gradient(descents[best].end)
+    shifts, relative = _selection.shifts_to_try(specification, len(objective.targets), total_weight)
+    gammas = shifts * (objective.unit if relative else 1.0) / total_weight
     record = Optimization(
-        parameters.labels,
-        np.array(begun),
-        np.array(ends),
-        np.array(values),
-        n_iter,
-        n_evaluations,
-        messages,
+        objective.parameters.labels,
+        np.array([descent.start for descent in descents]),
+        np.array([descent.end for descent in descents]),
+        values,
+        [descent.n_iter for descent in descents],
+        [descent.n_evaluations for descent in descents],
+        [descent.message for descent in descents],
         bounds,
         best,
     )
-    return Outcome(parameters.kernel, record, np.union1d(gammas, ends[best][-1]))
+    return Outcome(objective.parameters.kernel, record, np.union1d(gammas, descents[best].end[-1]))
 
 
-def _progress(number: int, of: int, objective: _Objective, verbose: int) -> Callable[[Any], None] | None:
-    if verbose < 2:
+def _progress(number: int, of: int, objective: _Objective, stages: Stages) -> Callable[[Any], None] | None:
+    if not stages.tells(2):
         return None
 
     def callback(intermediate_result: Any) -> None:
-        print(
-            f"[optimize] start {number + 1}/{of}, evaluation {objective.n_evaluations}: "
-            f"{intermediate_result.fun:.8g}"
-        )
+        reached = f"evaluation {objective.n_evaluations}: {intermediate_result.fun:.8g}"
+        stages.report(f"start {number + 1}/{of}, {reached}", level=2)
 
     return callback
 
 
-def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, verbose: int) -> Outcome:
+def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, stages: Stages) -> Outcome:
     kernel: Kernel = clone(choose.problem.kernel)
     known = kernel.get_params(deep=True)
     for name, given in wanted.items():
@@ -445,9 +485,8 @@ def _over_grid(choose: _Choice, wanted: Mapping[str, Any], specification: Any, v
             surface = np.full((*shape, len(gammas)), np.inf)
         if selection is not None:
             surface[point] = selection.criterion
-        if verbose:
-            reached = f"{choose.criterion} {surface[point].min():.6g}"
-            print(f"[optimize] {done + 1}/{len(points)}: {chosen}, {reached}")
+        reached = f"{choose.criterion} {surface[point].min():.6g}"
+        stages.report(f"{done + 1}/{len(points)}: {chosen}, {reached}")
     assert surface is not None
     best = tuple(int(i) for i in np.unravel_index(int(surface.min(axis=-1).argmin()), shape))
     kernel.set_params(**{name: given[i] for name, given, i in zip(wanted, values, best, strict=True)})

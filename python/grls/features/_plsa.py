@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from .._models.progress import Stages
 from .._solvers import topics
 from .._solvers.results import FoldedIn, Topics
 from .._validation import FloatArray, all_or_nothing, choice, integer, real, with_unlabelled
@@ -152,6 +153,7 @@ class PLSA(TransformerMixin, BaseEstimator):
         max_iter = integer(self.max_iter, "PLSA.max_iter", minimum=1)
         tol = real(self.tol, "PLSA.tol", minimum=0)
         every = integer(int(self.verbose), "PLSA.verbose", minimum=0)
+        stages = Stages(every)
         counts = with_unlabelled(self._counts(X, reset=True), self.unlabelled, "PLSA.unlabelled")
         check_non_negative(counts, "PLSA.unlabelled")
         total = counts.sum()
@@ -161,7 +163,7 @@ class PLSA(TransformerMixin, BaseEstimator):
 
         best: Topics | None = None
         for number, start in enumerate(starts):
-            report = _Progress(every, n_init, number, total) if every else None
+            report = _Progress(stages, every, n_init, number, total) if every else None
             found = topics.fit_topics(counts, start, max_iterations=max_iter, tolerance=tol, report=report)
             if best is None or found.log_likelihood[-1] > best.log_likelihood[-1]:
                 best = found
@@ -258,9 +260,10 @@ class PLSA(TransformerMixin, BaseEstimator):
 
 
 class _Progress:
-    """Prints every so many updates where a fit stands."""
+    """Tells every so many updates where a fit stands."""
 
-    def __init__(self, every: int, n_init: int, number: int, total: float) -> None:
+    def __init__(self, stages: Stages, every: int, n_init: int, number: int, total: float) -> None:
+        self._stages = stages
         self._every = every
         self._total = total
         self._name = "PLSA" if n_init == 1 else f"PLSA start {number + 1} of {n_init}"
@@ -268,4 +271,4 @@ class _Progress:
     def __call__(self, iteration: int, log_likelihood: float) -> None:
         if iteration % self._every == 0:
             per_word = log_likelihood / self._total
-            print(f"{self._name}: update {iteration}, log-likelihood per word {per_word:.6f}")
+            self._stages.report(f"{self._name}: update {iteration}, log-likelihood per word {per_word:.6f}")
