@@ -65,9 +65,9 @@ void register_plsa(py::module_& m) {
       [](const py::object& documents, const py::object& words, const Matrix<double>& topics,
          Index max_iterations, double tolerance, const py::object& report, int threads) {
         const RowsArgument by_document(documents), by_word(words);
-        PlsaReport told;
+        PlsaReport listener;
         if (!report.is_none())
-          told = [&report](Index iteration, double log_likelihood) {
+          listener = [&report](Index iteration, double log_likelihood) {
             const py::gil_scoped_acquire gil;
             report(iteration, log_likelihood);
           };
@@ -75,7 +75,7 @@ void register_plsa(py::module_& m) {
           Context context = make_context(threads);
           const CsrRows &rows = counts_of(by_document), &columns = counts_of(by_word);
           const py::gil_scoped_release unlocked;
-          return fit_plsa(context, rows, columns, topics, max_iterations, tolerance, told);
+          return fit_plsa(context, rows, columns, topics, max_iterations, tolerance, listener);
         }();
         TopicsResult out;
         out.topics = std::move(result.topics);

@@ -112,9 +112,9 @@ class _GRLS(KernelMachine):
             parts = None
         elif parts is not None:
             problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
-        known = np.inf if isinstance(variance, str) else float(variance)
+        tau = np.inf if isinstance(variance, str) else float(variance)
         if not isinstance(self.regularization, str):
-            return Chosen(kernel, problem, float(self.regularization), known, parts)
+            return Chosen(kernel, problem, float(self.regularization), tau, parts)
         grid, record = self.regularization_grid, None
         counts = row_counts(self, samples.y, samples.weights)
 
@@ -147,11 +147,11 @@ class _GRLS(KernelMachine):
             penalised=parts.penalised if parts is not None and variance == "auto" else None,
         )
         if parts is not None and variance == "auto":
-            known = selection.feature_variance
+            tau = selection.feature_variance
             problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
-            if np.isfinite(known):
-                problem = penalised_problem(kernel, samples.X, parts, samples.weights, known)
-        return Chosen(kernel, problem, selection.chosen, known, parts, selection, record)
+            if np.isfinite(tau):
+                problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
+        return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record)
 
     def _split_features(
         self, kernel: kernels.Kernel, X: Any, T: FloatArray, weights: FloatArray | None

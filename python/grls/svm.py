@@ -451,8 +451,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         return super()._learnt(checked)
 
     def _pair_values(self, X: Any) -> FloatArray:
-        known, learnt = self._parts(X)
-        return known + learnt
+        feature_part, learnt_part = self._parts(X)
+        return feature_part + learnt_part
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the values of the model functions.

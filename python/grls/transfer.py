@@ -175,10 +175,10 @@ class TransferPrior:
         owner = np.repeat(np.arange(len(known)), [len(w) for w, _ in known])
         total = G.sum(axis=1, keepdims=True)
         scale = np.sqrt((W**2).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1))
-        told = scale[:, 0] > 0
-        if not told.any():
+        informative = scale[:, 0] > 0
+        if not informative.any():
             raise ValueError("the reference tasks' weights are all zero: nothing can be learnt from them")
-        W, G, scale, owner = W[told], G[told], scale[told], owner[told]
+        W, G, scale, owner = W[informative], G[informative], scale[informative], owner[informative]
         squares = (W / scale) ** 2
         freedom, common = _common_prior(squares.sum(axis=0), G.sum(axis=0))
 

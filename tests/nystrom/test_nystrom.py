@@ -783,5 +783,5 @@ def test_a_finite_variance_of_the_features_is_that_of_the_exact_model(solver, fo
     assert_allclose(model.predict(form(points)), exact.predict(form(points)), atol=1e-5)
     assert_allclose(model.feature_coef_, exact.feature_coef_, atol=1e-4)
     assert model.X_fit_.shape[1] == 2
-    with pytest.raises(ValueError, match="kernel of grls.kernels"):
+    with pytest.raises(ValueError, match=r"kernel of grls\.kernels"):
         NystromGRLSRegressor(lambda A, B: A @ B.T, **options).fit(points, values)

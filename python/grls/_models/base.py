@@ -130,21 +130,21 @@ class FeatureMachine(Estimator):
         """Return the two parts of the model function, each of shape (n, k)."""
         checked = self._check_new(X)
         T = self._features_at(checked, X)
-        known = np.asarray(T @ self._computed_features())
-        learnt = self._learnt(checked)
-        if known.shape != learnt.shape or known.shape[1:] in ((), (0,)):
+        feature_part = np.asarray(T @ self._computed_features())
+        learnt_part = self._learnt(checked)
+        if feature_part.shape != learnt_part.shape or feature_part.shape[1:] in ((), (0,)):
             raise ValueError(
-                f"the features give values of shape {known.shape} and {self._learner()} of {learnt.shape}: "
-                "the arrays of this model were changed after the fit"
+                f"the features give values of shape {feature_part.shape} and {self._learner()} of "
+                f"{learnt_part.shape}: the arrays of this model were changed after the fit"
             )
-        finite = np.isfinite(known + learnt).all(axis=1)
+        finite = np.isfinite(feature_part + learnt_part).all(axis=1)
         if not finite.all():
             raise ValueError(
                 f"the model function is not finite at row {finite.argmin()}: its values are too large for "
                 f"{self._learner()} or the features, or the arrays of this model were changed after the fit"
             )
         self._warn_of_extrapolation(T)
-        return known, learnt
+        return feature_part, learnt_part
 
     def _warn_of_extrapolation(self, T: FloatArray) -> None:
         """Warn where the features are far outside what the training rows determine."""
@@ -188,8 +188,8 @@ class FeatureMachine(Estimator):
         features, learnt : ndarrays of shape (n,) or (n, k)
             They add up to ``predict`` (regression) or ``decision_function`` (classification).
         """
-        known, learnt = self._parts(X)
-        return self._shaped(known), self._shaped(learnt)
+        feature_part, learnt_part = self._parts(X)
+        return self._shaped(feature_part), self._shaped(learnt_part)
 
 
 class KernelMachine(FeatureMachine, KernelEstimator):

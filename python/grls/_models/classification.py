@@ -81,8 +81,8 @@ class OneVersusAll(ClassifierMixin):
         ndarray of shape (n,) or (n, n_classes)
             For two classes one function, positive for ``classes_[1]``.
         """
-        known, learnt = self._parts(X)
-        return self._shaped(known + learnt)
+        feature_part, learnt_part = self._parts(X)
+        return self._shaped(feature_part + learnt_part)
 
     def predict(self, X: Any) -> Any:
         """Return the labels.

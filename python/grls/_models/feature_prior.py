@@ -69,8 +69,8 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
     def made_of(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a with columns = own a, and the share of each column that is left over."""
         a = linalg.lstsq(roots * own / sizes, roots * columns)[0]
-        left = roots * (columns - own / sizes @ a)
-        return a / sizes[:, None], np.linalg.norm(left, axis=0) / np.linalg.norm(roots * columns, axis=0)
+        leftover = roots * (columns - own / sizes @ a)
+        return a / sizes[:, None], np.linalg.norm(leftover, axis=0) / np.linalg.norm(roots * columns, axis=0)
 
     ones = np.ones((m, 1))
     to_constant, left_over = made_of(ones)

@@ -40,8 +40,8 @@ class RegressionFunction(MultiOutputMixin, RegressorMixin):
         ndarray of shape (n,) or (n, k)
             Predictions.
         """
-        known, learnt = self._parts(X)
-        return np.asarray(self._shaped(known + learnt))
+        feature_part, learnt_part = self._parts(X)
+        return np.asarray(self._shaped(feature_part + learnt_part))
 
 
 class Regression(RegressionFunction):

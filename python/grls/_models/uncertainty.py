@@ -118,8 +118,8 @@ class Uncertainty(RegressionFunction):
         """
         if return_std and return_cov:
             raise ValueError("ask for return_std or for return_cov, not for both")
-        known, learnt = self._parts(X)
-        mean = self._shaped(known + learnt)
+        feature_part, learnt_part = self._parts(X)
+        mean = self._shaped(feature_part + learnt_part)
         if not return_std and not return_cov:
             return mean
         variance = self._variance(X, covariance=return_cov)  # (n[, n], k)

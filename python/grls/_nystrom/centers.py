@@ -245,8 +245,8 @@ def _require_definite(
 ) -> None:
     """Raise unless H = L Lᵀ up to rounding: what a positive definite kernel leaves after its rank is zero."""
     probes = np.random.default_rng(0).standard_normal((len(H), 3))
-    left = (H @ probes)[order] - L @ (L.T @ probes[order])
-    if np.abs(left).max(initial=0.0) > 1e-5 * max(largest, 1e-300) * len(H):
+    remainder = (H @ probes)[order] - L @ (L.T @ probes[order])
+    if np.abs(remainder).max(initial=0.0) > 1e-5 * max(largest, 1e-300) * len(H):
         raise NotPositiveDefiniteError(
             f"the kernel {kernel!r} is not positive definite at the centres (on what the features leave of "
             "it): choose another kernel, or add the features that it needs"

@@ -26,13 +26,13 @@ def _independent(S: FloatArray, sizes: FloatArray, order: list[int], tolerance: 
     A feature counts as dependent when less than the share `tolerance` of `sizes` (its own length before the
     pivots' part was taken off) is left, or less than rounding leaves of sums of squares: half the digits.
     """
-    left = S.copy()
+    remainder = S.copy()
     kept: list[int] = []
     least = np.maximum((tolerance * sizes) ** 2, _SUMS_ROUNDING * np.diagonal(S))
     for p in order:
-        if left[p, p] > least[p]:
+        if remainder[p, p] > least[p]:
             kept.append(p)
-            left = left - np.outer(left[:, p], left[p]) / left[p, p]
+            remainder = remainder - np.outer(remainder[:, p], remainder[p]) / remainder[p, p]
     return kept
 
 

@@ -53,13 +53,13 @@ def _columns(block: Any) -> tuple[list[str], Callable[[list[str]], Any]]:
 def _from_table(block: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
     targets = [target] if isinstance(target, str) else list(target)
     names, take = _columns(block)
-    apart = targets + ([weight] if isinstance(weight, str) else [])
-    missing = [name for name in apart if name not in names]
+    reserved = targets + ([weight] if isinstance(weight, str) else [])
+    missing = [name for name in reserved if name not in names]
     if missing:
         raise ValueError(f"there is no column {missing[0]!r} among {shown(names)}")
     y = np.asarray(take(targets))
     return (
-        take([name for name in names if name not in apart]),
+        take([name for name in names if name not in reserved]),
         y[:, 0] if isinstance(target, str) else y,
         None if weight is None else np.asarray(take([weight]))[:, 0],
     )

@@ -60,8 +60,8 @@ class Lowering:
         """Push the values of a kernel of inner products or distances."""
         # Histograms are read as they are, points moved to their centre: the two do not share a group.
         key = (columns or (), widths, periods, center, name == "chi_squared")
-        apart = id(owner) if self._tuning and (widths or periods) else None
-        group = self._groups.setdefault((*key, apart), len(self._groups))
+        separate = id(owner) if self._tuning and (widths or periods) else None
+        group = self._groups.setdefault((*key, separate), len(self._groups))
         self._push((name, group, a, b, degree), columns, owner, tunes)
 
     def combine(
