@@ -279,6 +279,61 @@ py::object path_result(Path path) {
   return py::cast(std::move(out));
 }
 
+namespace {
+
+// The papers' matrices on plain arrays.
+void register_equations(py::module_& m) {
+  m.def(
+      "null_space",
+      [](const Matrix<double>& T, double tolerance) {
+        const Basis basis = orthonormal_basis(T, tolerance);
+        const Matrix<double> M = basis.times(Matrix<double>::Identity(T.rows(), T.rows()));
+        return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
+      },
+      py::kw_only(), py::arg("T"), py::arg("tolerance"));
+  m.def("independent_columns", &independent_columns, py::kw_only(), py::arg("T"), py::arg("tolerance"));
+  m.def(
+      "phi_prime",
+      [](const Matrix<double>& T, const std::string& pivots, double tolerance) {
+        const Basis basis = pivot_basis(T, pivots_of(pivots), tolerance);
+        Matrix<double> P = basis.V;
+        P.bottomRows(basis.rank()).setIdentity();
+        const IndexList chosen(basis.order.end() - basis.rank(), basis.order.end());
+        return py::make_tuple(basis.restored(P), chosen, basis.kept);
+      },
+      py::kw_only(), py::arg("T"), py::arg("pivots"), py::arg("tolerance"));
+  m.def(
+      "assemble",
+      [](const GramArray& gram, const Matrix<double>& T, const std::string& basis_name,
+         const std::string& pivots, double tolerance, int threads) {
+        require(basis_name == "pivot" || basis_name == "orthonormal",
+                "basis must be 'pivot' or 'orthonormal', got '", basis_name, "'");
+        const GivenGram given = given_gram(gram);
+        require(T.rows() == given.m, "the features have ", T.rows(), " rows, the kernel matrix ", given.m);
+        const Basis basis = basis_name == "pivot" ? pivot_basis(T, pivots_of(pivots), tolerance)
+                                                  : orthonormal_basis(T, tolerance);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        return assemble_reduced(context, given, basis);
+      },
+      py::kw_only(), py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),
+      py::arg("threads") = 0);
+  m.def(
+      "llt",
+      [](const GramArray& matrix, int threads) {
+        const GivenGram given = given_gram(matrix);
+        Context context = make_context(threads);
+        const py::gil_scoped_release unlocked;
+        BlockTriangle<double> A(given.m, given.m);
+        fill_gram<double>(context, given, {}, Vector<double>(), A);
+        partial_llt(context, A);
+        return Matrix<double>(to_dense(A, given.m).triangularView<Eigen::Lower>());
+      },
+      py::kw_only(), py::arg("matrix"), py::arg("threads") = 0);
+}
+
+}  // namespace
+
 void register_least_squares(py::module_& m) {
   register_results(m);
   m.def("gradient", &gradient_of, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
@@ -336,53 +391,7 @@ void register_least_squares(py::module_& m) {
         return gradient_bytes(samples, criterion_of(criterion), n_columns);
       },
       py::kw_only(), py::arg("m"), py::arg("criterion"), py::arg("n_columns"));
-  m.def(
-      "null_space",
-      [](const Matrix<double>& T, double tolerance) {
-        const Basis basis = orthonormal_basis(T, tolerance);
-        const Matrix<double> M = basis.times(Matrix<double>::Identity(T.rows(), T.rows()));
-        return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
-      },
-      py::kw_only(), py::arg("T"), py::arg("tolerance"));
-  m.def("independent_columns", &independent_columns, py::kw_only(), py::arg("T"), py::arg("tolerance"));
-  m.def(
-      "phi_prime",
-      [](const Matrix<double>& T, const std::string& pivots, double tolerance) {
-        const Basis basis = pivot_basis(T, pivots_of(pivots), tolerance);
-        Matrix<double> P = basis.V;
-        P.bottomRows(basis.rank()).setIdentity();
-        const IndexList chosen(basis.order.end() - basis.rank(), basis.order.end());
-        return py::make_tuple(basis.restored(P), chosen, basis.kept);
-      },
-      py::kw_only(), py::arg("T"), py::arg("pivots"), py::arg("tolerance"));
-  m.def(
-      "assemble",
-      [](const GramArray& gram, const Matrix<double>& T, const std::string& basis_name,
-         const std::string& pivots, double tolerance, int threads) {
-        require(basis_name == "pivot" || basis_name == "orthonormal",
-                "basis must be 'pivot' or 'orthonormal', got '", basis_name, "'");
-        const GivenGram given = given_gram(gram);
-        require(T.rows() == given.m, "the features have ", T.rows(), " rows, the kernel matrix ", given.m);
-        const Basis basis = basis_name == "pivot" ? pivot_basis(T, pivots_of(pivots), tolerance)
-                                                  : orthonormal_basis(T, tolerance);
-        Context context = make_context(threads);
-        const py::gil_scoped_release unlocked;
-        return assemble_reduced(context, given, basis);
-      },
-      py::kw_only(), py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),
-      py::arg("threads") = 0);
-  m.def(
-      "llt",
-      [](const GramArray& matrix, int threads) {
-        const GivenGram given = given_gram(matrix);
-        Context context = make_context(threads);
-        const py::gil_scoped_release unlocked;
-        BlockTriangle<double> A(given.m, given.m);
-        fill_gram<double>(context, given, {}, Vector<double>(), A);
-        partial_llt(context, A);
-        return Matrix<double>(to_dense(A, given.m).triangularView<Eigen::Lower>());
-      },
-      py::kw_only(), py::arg("matrix"), py::arg("threads") = 0);
+  register_equations(m);
 }
 
 }  // namespace grls::bindings
