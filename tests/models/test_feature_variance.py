@@ -113,6 +113,29 @@ def test_auto_uses_good_features_and_lets_useless_ones_fade():
     assert scores["auto"] > scores["free"] + 0.1
 
 
+def test_auto_takes_a_weight_of_two_for_the_row_twice():
+    X, y, _ = data(30)
+    counts = np.random.default_rng(1).integers(1, 4, 30)
+    options = {"features": "linear", "feature_variance": "auto", "regularization_grid": [1e-3, 1e-2, 1e-1]}
+    weighted = GRLSRegressor(KERNEL, **options).fit(X, y, sample_weight=counts.astype(float))
+    copied = GRLSRegressor(KERNEL, **options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert weighted.feature_variance_ == pytest.approx(copied.feature_variance_)
+    assert_allclose(weighted.predict(X), copied.predict(X), atol=1e-8)
+
+
+def test_auto_leaves_out_features_whose_gain_is_chance():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-2, 2, size=(60, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
+    noise = rng.normal(size=(60, 1))
+    chosen = []
+    for seed in range(10):
+        z = np.random.default_rng(seed).permutation(noise)
+        model = GRLSRegressor(KERNEL, features=lambda K, z=z: np.c_[np.ones(60), z], feature_variance="auto")
+        chosen.append(model.fit(X, y).feature_variance_ == 0)
+    assert np.mean(chosen) >= 0.5
+
+
 def test_auto_serves_classifiers_too():
     X, y = load_iris(return_X_y=True)
     model = GRLSClassifier(KERNEL, features="quadratic", feature_variance="auto").fit(X, y)

@@ -457,12 +457,12 @@ def evaluate(
         if found:
             curve = curve.joined(_Curve.of(judge_at(np.array(found)), variances))
             v = curve.best_variance()
-    if penalised and criterion == "loo" and not _gains(curve, v, variances, targets):
+    if penalised and criterion == "loo" and not _gains(curve, v, variances, merged):
         v = variances.index(0.0)
     return _selection(curve, v, variances[v], merged, per_output=per_output)
 
 
-def _gains(curve: _Curve, v: int, variances: list[float], targets: FloatArray) -> bool:
+def _gains(curve: _Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:
     """Whether features of the v-th variance lower the errors of the rows left out beyond chance.
 
     What they promise is an average over the rows that are there; where it is within half its standard
@@ -471,9 +471,11 @@ def _gains(curve: _Curve, v: int, variances: list[float], targets: FloatArray) -
     squared = []
     for index in (variances.index(0.0), v):
         judge, g = curve.points[curve.best(index)[0]]
-        squared.append(((targets - judge.predictions(g, variances[index])) ** 2).mean(axis=1))
+        squared.append(((judge.targets - judge.predictions(g, variances[index])) ** 2).mean(axis=1))
     gain = squared[0] - squared[1]
-    return bool(gain.mean() > 0.5 * gain.std() / np.sqrt(len(gain)))
+    mean = np.average(gain, weights=merged.weights)
+    variance = np.average((gain - mean) ** 2, weights=merged.weights) / merged.n_rows
+    return bool(mean > 0.5 * np.sqrt(variance))
 
 
 def _selection(curve: _Curve, v: int, variance: float, merged: Merged[Any], *, per_output: bool) -> Selection:
