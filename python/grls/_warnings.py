@@ -6,13 +6,14 @@ import sys
 import warnings
 from pathlib import Path
 
+import joblib
 import sklearn
 
-_INSIDE = tuple(str(Path(file).parent) for file in (__file__, sklearn.__file__))
+_INSIDE = tuple(str(Path(file).parent) for file in (__file__, joblib.__file__, sklearn.__file__))
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line that is neither this package's nor scikit-learn's."""
+    """Warn at the innermost line that is neither this package's nor scikit-learn's or joblib's."""
     frame, level = sys._getframe(1), 2  # the caller of this function is level 2 of warnings.warn
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1

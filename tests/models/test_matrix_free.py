@@ -59,6 +59,7 @@ def test_products_in_single_precision_are_corrected(precision, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::grls.exceptions.ConfoundedFeaturesWarning")
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_double_precision_takes_over_where_regularization_is_too_little_for_single(precision, monkeypatch):
     monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 400)

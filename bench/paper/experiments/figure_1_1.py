@@ -24,7 +24,7 @@ def figure_1_1(run):
     X, y = clouds(run.n, run.rng(), inner=run.inner, outer=run.outer, noise=run.noise)
     line = GRLSClassifier(Linear(), features="linear", regularization=NOTHING_LEFT).fit(X, y)
     curve = GRLSClassifier(Linear(), features="quadratic", regularization=NOTHING_LEFT).fit(X, y)
-    terms = dict(zip(curve.feature_names_free_, curve.feature_coef_, strict=True))
+    terms = dict(zip(curve.feature_names_free_, curve.feature_coef_[:, 0], strict=True))
     for name, model in (("line", line), ("eq. (1.1)", curve)):
         run.add(boundary=name, accuracy=model.score(X, y))
 

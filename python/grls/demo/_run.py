@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
-from ..exceptions import ConfoundedFeaturesWarning
 from ._curve import CurveFit, curve, curve_table, curve_verdicts
 from ._digits import DigitsScore, digits, digits_table, digits_verdict, gains_table
 from ._drawing import draw, empty_figure
@@ -105,13 +103,7 @@ def run(output: Path | None = None, *, seed: int = 0, quick: bool = False) -> in
     else:
         _say("No picture without matplotlib: install it with  pip install 'grls[plot]'\n")
     # At these sizes more threads cost time, much of it on a busy machine; checks of known data cost some too.
-    with (
-        threadpool_limits(1),
-        config_context(assume_finite=True, skip_parameter_validation=True),
-        warnings.catch_warnings(),
-    ):
-        # The grids go through widths at which the kernel takes the features over: that is what is shown.
-        warnings.simplefilter("ignore", ConfoundedFeaturesWarning)
+    with threadpool_limits(1), config_context(assume_finite=True, skip_parameter_validation=True):
         fits = _show_curve(seed, quick)
         scores = _show_digits(seed, quick)
     if figure is None:
