@@ -171,6 +171,25 @@ def test_a_feature_far_outside_the_training_rows_warns_and_names_the_rows():
         model.predict_proba(new)
 
 
+def test_features_without_effect_do_not_warn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+    far = np.array([[0.0, 1e3]])
+    options = {"features": "linear", "feature_variance": 0.0}
+    models = [
+        GRLSRegressor(Gaussian(2.0), regularization=1e-3, **options).fit(X, y),
+        NystromGRLSRegressor(Gaussian(2.0), n_centers=30, **options).fit(X, y),
+        PriorRLSRegressor(**options).fit(X, y),
+        SVMGBClassifier(Gaussian(2.0), **options).fit(X, y > 0),
+        GRLogisticClassifier(Gaussian(2.0), **options).fit(X, y > 0),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model in models:
+            model.predict(far)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_ordinary_splits_and_a_trend_that_goes_on_are_silent(seed):
     rng = np.random.default_rng(seed)

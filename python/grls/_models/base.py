@@ -148,7 +148,8 @@ class FeatureMachine(Estimator):
 
     def _warn_of_extrapolation(self, T: FloatArray) -> None:
         """Warn where the features are far outside what the training rows determine."""
-        if self._leverage is None:
+        variance = getattr(self, "feature_variance_", getattr(self, "feature_variance", np.inf))
+        if self._leverage is None or variance == 0:  # no features, or none that has an effect
             return
         leverages = self._leverage.at(T)
         far = np.flatnonzero((leverages > 1) & (leverages > 10 * self._leverage.largest))
