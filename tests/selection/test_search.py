@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grls import GRLSRegressor
+from grls import GRLSClassifier, GRLSRegressor
 from grls._selection.kernel_parameters import Parameters
 from grls._selection.starts import rows_to_look_at, scales_without_effect, starts
 from grls.features import Columns
@@ -55,6 +55,44 @@ def test_the_search_is_deterministic_and_no_worse_than_its_start(criterion):
         assert fitted[0].criterion_path_.min() <= as_given.criterion_path_.min() + 1e-9
         first = fitted[0].optimization_.starts[0][:-1]
         assert_allclose(first, Parameters(kernel.resolve(x), True, 1).get())
+
+
+def noisy_table(m=90, d=6, seed=0):
+    """Return few rows of a function of one column among six: widths that leave-one-out can overfit."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=m)
+
+
+def test_many_widths_are_those_of_the_likelihood_whatever_chooses_the_regularization():
+    X, y = noisy_table()
+    by_loo = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X, y)
+    by_reml = GRLSRegressor(Gaussian("medians"), optimize=["sigma"], regularization="reml").fit(X, y)
+    assert by_loo.optimization_.by == "reml"
+    assert_allclose(by_loo.kernel_.sigma, by_reml.kernel_.sigma)
+    as_given = GRLSRegressor(Gaussian("medians")).fit(X, y)
+    assert by_loo.loo_score_ >= as_given.loo_score_
+    few = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X[:, :3], y)
+    assert few.optimization_.by == "loo"
+
+
+def test_widths_of_the_likelihood_that_leave_one_out_finds_worse_are_not_taken():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 5))
+    worse = 0
+    for _ in range(12):  # targets without a function behind them, and errors of a heavy tail
+        y = rng.standard_t(df=2, size=40)
+        tuned = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X, y)
+        as_given = GRLSRegressor(Gaussian("medians")).fit(X, y)
+        assert tuned.criterion_path_.min() <= as_given.criterion_path_.min() * (1 + 1e-12)
+        worse += bool(np.array_equal(tuned.kernel_.sigma, as_given.kernel_.sigma))
+    assert worse > 0
+
+
+def test_labels_have_no_likelihood_and_stay_with_leave_one_out():
+    X, y = noisy_table()
+    model = GRLSClassifier(Gaussian("medians"), optimize=["sigma"]).fit(X, y > 0)
+    assert model.optimization_.by == "loo"
 
 
 def test_further_starts_are_random():
