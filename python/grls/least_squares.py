@@ -332,14 +332,15 @@ _PARAMETERS = """Parameters
     optimize : None, True, str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
         names ("loo" or "reml"). More than three numbers follow the noise of leave-one-out: a regressor then
-        chooses them by "reml", and takes them if leave-one-out agrees that they are better. True or "all": all that are positive, widths, weights of sums, periods and
-        exponents, but for a scale of the whole kernel, which γ makes up for; of a sum all of whose summands
-        have a scale, one stays as it is. Names as in ``kernel.get_params()``, such as ``["sigma"]`` or
-        ``["k1__sigma", "k2__scale"]``: these. Gradients are followed from the kernel as given and from at
-        most two other points, the best of a log grid of widths by a look at no more than 500 points of the
-        data; the result is never worse than the kernel as given. Widths given per column are tuned per column
-        (``Gaussian("medians")`` is a good start). A dict, ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at
-        each.
+        chooses them by "reml", and takes them if leave-one-out agrees that they are better. True or "all":
+        all that are positive, widths, weights of sums, periods and exponents, but for a scale of the whole
+        kernel, which γ makes up for; of a sum all of whose summands have a scale, one stays as it is. Names
+        as in ``kernel.get_params()``, such as ``["sigma"]`` or ``["k1__sigma", "k2__scale"]``: these.
+        Gradients are followed from the kernel as given and from at most two other points, the best of a log
+        grid of widths; where there are more than 500 points, on so many of them first, and with all rows from
+        where the best way led. The result is never worse than the kernel as given. Widths given per column
+        are tuned per column (``Gaussian("medians")`` is a good start). A dict,
+        ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each.
     n_restarts : int, default=0
         Further starts, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None

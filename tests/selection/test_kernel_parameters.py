@@ -12,7 +12,8 @@ import reference
 from builders import PROGRESS, with_threads
 from catalogue import TUNABLE, WIDTHS
 from grls import GRLSClassifier, GRLSRegressor, NotPositiveDefiniteError, _core
-from grls._selection.kernel_parameters import Parameters, _Objective
+from grls._selection.descent import Objective
+from grls._selection.parameters import Parameters
 from grls._selection.regularization import select
 from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import (
@@ -42,7 +43,7 @@ def data(m=60, d=3, seed=0):
 def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, features="linear"):
     T = np.empty((len(X), 0)) if features is None else np.column_stack([np.ones(len(X)), X])
     problem = KernelProblem(kernel.resolve(X), form(X), T, weights)
-    return _Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
+    return Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
 @pytest.mark.crossed("kernel", "criterion", "weighted", every=2)
@@ -160,7 +161,7 @@ def test_the_optimum_is_stationary_and_beats_every_grid(criterion, weighted):
     )
     assert model.criterion_path_.min() <= grid.criterion_surface_.min()
     problem = KernelProblem(model.kernel_, X, np.ones((len(X), 1)), w)
-    function = _Objective(Parameters(model.kernel_, True, 2), problem, y, criterion)
+    function = Objective(Parameters(model.kernel_, True, 2), problem, y, criterion)
     slopes = function(np.log(record.ends[record.best]))[1]
     inside = (record.ends[record.best] > record.bounds[:, 0] * 1.01) & (
         record.ends[record.best] < record.bounds[:, 1] / 1.01
@@ -332,7 +333,7 @@ def test_progress_is_told_when_asked_for(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     for number, line in enumerate(lines, 1):
-        assert re.fullmatch(rf"{PROGRESS}start {number}/2: reml \S+ at sigma=\S+, γ=\S+", line)
+        assert re.fullmatch(rf"{PROGRESS}start {number}/2 \(60 rows\): reml \S+ at sigma=\S+, γ=\S+", line)
     GRLSRegressor(optimize=True, verbose=2, **options).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     steps = [line for line in lines if re.fullmatch(rf"{PROGRESS}start [12]/2, evaluation \d+: \S+", line)]

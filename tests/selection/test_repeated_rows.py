@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from grls import GRLSClassifier, GRLSRegressor, PriorRLSRegressor
-from grls._selection.kernel_parameters import Parameters, _Objective
+from grls._selection.descent import Objective
+from grls._selection.parameters import Parameters
 from grls._selection.regularization import evaluate
 from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import Gaussian, Laplace, Polyharmonic
@@ -152,7 +153,7 @@ def test_gradients_with_repeated_rows_are_those_of_finite_differences(name, weig
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None
     kernel = Gaussian([0.3, 0.5])
     problem = KernelProblem(kernel, X, np.column_stack([np.ones(len(X)), X]), weights)
-    objective = _Objective(Parameters(kernel, ["sigma"], 2), problem, y, name)
+    objective = Objective(Parameters(kernel, ["sigma"], 2), problem, y, name)
     values = np.array([0.3, 0.5, 1e-2])
     value, gradient = objective.value_and_gradient(values)
     numerical = []

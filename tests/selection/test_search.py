@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from grls import GRLSClassifier, GRLSRegressor
-from grls._selection.kernel_parameters import Parameters
-from grls._selection.starts import rows_to_look_at, scales_without_effect, starts
+from grls._selection.parameters import Parameters
+from grls._selection.starts import drawn_rows, scales_without_effect, starts
 from grls.features import Columns
 from grls.kernels import (
     Constant,
@@ -169,9 +169,12 @@ def test_starts_are_the_local_minima_of_a_line():
 def test_few_points_are_looked_at():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 2))
-    rows = rows_to_look_at(np.vstack([X, X[:50]]))
-    assert len(np.unique(np.vstack([X, X[:50]])[rows], axis=0)) == 500
-    assert rows_to_look_at(X[:400]) is None
+    twice = np.vstack([X, X[:50]])
+    rows = drawn_rows(twice, 500)
+    assert len(np.unique(twice[rows], axis=0)) == 500
+    assert drawn_rows(X[:400], 500) is None
+    order = rng.permutation(len(twice))
+    assert set(order[drawn_rows(twice[order] * [1e6, 3e-7] + [5.0, 0.0], 500)]) == set(rows)
     y = np.sin(8 * X[:, 0]) + 0.1 * rng.normal(size=700)
     model = GRLSRegressor(Gaussian(), regularization="reml", optimize=True).fit(X, y)
     assert model.score(X, y) > 0.9

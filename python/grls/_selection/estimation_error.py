@@ -24,7 +24,9 @@ from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Kernel
 from . import regularization as _selection
-from .kernel_parameters import GridSearch, Optimization, Parameters, _Objective
+from .descent import Objective
+from .kernel_parameters import GridSearch, Optimization
+from .parameters import Parameters
 
 # No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
 # direction without curvature) must not blow up what depends on it. Widths and γ that make up for one another,
@@ -176,7 +178,7 @@ def _information(
     parameters: Parameters, problem: KernelProblem, targets: FloatArray, start: FloatArray, free: Any
 ) -> FloatArray:
     """Return ½ J'' by the logarithms, (p, p), per output; zero for those that are not free."""
-    objective = _Objective(parameters, problem, targets, "reml")
+    objective = Objective(parameters, problem, targets, "reml")
     J = np.zeros((len(start), len(start)))
     for i in np.flatnonzero(free):
         slopes = []

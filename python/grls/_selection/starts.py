@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
@@ -16,7 +18,7 @@ from ..kernels.compose import Normalized, OnColumns, Power, Product, Scaled, Sum
 _FACTORS = np.array([1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0, 4.0])
 
 _MOST_STARTS = 2
-_MOST_POINTS = 500  # at which a criterion is looked at, to tell good starts from bad ones
+MOST_POINTS = 500  # at which a criterion is looked at, to tell good starts from bad ones
 
 
 def scales_without_effect(kernel: Kernel) -> list[Kernel]:
@@ -36,10 +38,18 @@ def scales_without_effect(kernel: Kernel) -> list[Kernel]:
     return []
 
 
-def rows_to_look_at(X: object) -> NDArray[np.intp] | None:
-    """Return rows as good as at random, but always the same ones; None: all."""
-    points, place = distinct_rows(X)
-    return None if len(points) <= _MOST_POINTS else np.flatnonzero(place < _MOST_POINTS)
+def drawn_rows(X: Any, most: int) -> NDArray[np.intp] | None:
+    """Return the rows of so many points, as good as at random but always the same ones; None: all.
+
+    Neither the order of the rows nor the units of dense columns matter: what tells points apart are the ranks
+    of their values.
+    """
+    told_apart = X
+    if not sparse.issparse(X):
+        ranks = [np.unique(column, return_inverse=True)[1] for column in np.asarray(X).T]
+        told_apart = np.column_stack(ranks).astype(np.float64) if ranks else X
+    points, place = distinct_rows(told_apart)
+    return None if len(points) <= most else np.flatnonzero(place < most)
 
 
 def starts(
