@@ -9,14 +9,15 @@ from sklearn.base import is_regressor
 
 from . import kernels
 from ._models.base import KernelMachine
-from ._models.chosen import Chosen
+from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
 from ._models.feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import Samples, Training
 from ._models.uncertainty import Uncertainty
-from ._selection import kernel_parameters, regularization
+from ._selection import kernel_choice, kernel_parameters, regularization
+from ._selection.choice import Choice, squared_error
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import Outputs
@@ -29,6 +30,7 @@ from ._validation import (
     require_number_for_gradients,
 )
 from .exceptions import NotPositiveDefiniteError
+from .kernels.origin import about_the_data
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
@@ -39,7 +41,7 @@ class _GRLS(KernelMachine):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         features: Any = "constant",
         regularization: float | str = "loo",
@@ -103,6 +105,10 @@ class _GRLS(KernelMachine):
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
         samples, kernel = training.samples, training.kernel
         assert kernel is not None
+        counts = row_counts(self, samples.y, samples.weights)
+        record: Record | None = None
+        if self._chooses_kernel():
+            kernel, record = self._choose_kernel(training, kernel, counts)
         variance, parts = self.feature_variance, None
         if variance != np.inf and training.T.shape[1]:
             parts = self._split_features(kernel, samples.X, training.T, samples.weights)
@@ -115,9 +121,8 @@ class _GRLS(KernelMachine):
             problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
         tau = np.inf if isinstance(variance, str) else float(variance)
         if not isinstance(self.regularization, str):
-            return Chosen(kernel, problem, float(self.regularization), tau, parts)
-        grid, record = self.regularization_grid, None
-        counts = row_counts(self, samples.y, samples.weights)
+            return Chosen(kernel, problem, float(self.regularization), tau, parts, None, record)
+        grid = self.regularization_grid
 
         def loss(predictions: FloatArray) -> FloatArray:
             return self._loo_loss(samples.targets, predictions, samples.weights)
@@ -154,6 +159,31 @@ class _GRLS(KernelMachine):
             if np.isfinite(tau):
                 problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
         return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record)
+
+    def _choose_kernel(
+        self, training: Training, start: kernels.Kernel, counts: FloatArray | None
+    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+        """Leave the family of the kernel and its widths to the data."""
+        X, T, targets, weights = (
+            training.samples.X,
+            training.T,
+            training.samples.targets,
+            training.samples.weights,
+        )
+        return kernel_choice.choose_kernel(
+            Choice(
+                KernelProblem(start, X, T, weights), targets, "loo", squared_error(targets, weights), counts
+            ),
+            noisy=is_regressor(self),
+            prepare=lambda kernel: about_the_data(kernel, X, T, free=self.feature_variance == np.inf),
+            stages=Stages(self.verbose),
+        )
+
+    def _chooses_kernel(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "auto"
+
+    def _kernel_to_start_from(self, X: Any) -> Any:
+        return kernel_choice.start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
 
     def _split_features(
         self, kernel: kernels.Kernel, X: Any, T: FloatArray, weights: FloatArray | None
@@ -211,6 +241,13 @@ class _GRLS(KernelMachine):
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
         if self.optimize is None or self.optimize is False:
             return False
+        if self._chooses_kernel():
+            if self.optimize is True:
+                return False  # it is tuned anyway
+            raise ValueError(
+                'kernel="auto" tunes its kernel by itself: set optimize=None, or give the kernel whose '
+                f"parameters optimize={self.optimize!r} is about"
+            )
         if not isinstance(self.regularization, str):
             raise ValueError(
                 'optimize needs a criterion to go by: set regularization="loo" or "reml" (or "gcv", for the '
@@ -255,7 +292,7 @@ class _GRLS(KernelMachine):
         self, targets: FloatArray, predictions: FloatArray, weights: FloatArray | None
     ) -> FloatArray:
         """Return the weighted mean squared error, one per output."""
-        return np.asarray(np.average((targets - predictions) ** 2, axis=0, weights=weights))
+        return squared_error(targets, weights)(predictions)
 
     def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
         """Store the leave-one-out predictions and their score."""
@@ -295,10 +332,13 @@ def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples
 
 _PARAMETERS = """Parameters
     ----------
-    kernel : Kernel, str or callable, default="gaussian"
-        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name from the
-        table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``, ``"precomputed"``, …); or a function
-        ``k(X, Z)`` that returns the matrix.
+    kernel : Kernel, str or callable, default="auto"
+        "auto": chosen from the data, whatever the units of the columns: the family (Matérn 3/2 and 5/2,
+        Gaussian, Laplace) and a width for each column, by restricted likelihood (regression) and
+        leave-one-out on some of the rows; of sparse data or more than 50 columns one width for all, and the
+        linear kernel beside them. An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula
+        of several; a name from the table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``,
+        ``"precomputed"``, …); or a function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
@@ -384,7 +424,8 @@ _PARAMETERS = """Parameters
     criterion_path_ : ndarray of shape (g,) or (g, k)
         The criterion there; smaller is better, and infinite where the matrix is not positive definite.
     optimization_ : Optimization or GridSearch
-        With `optimize`: the starts, where they led, criterion and iterations of each; or the grid.
+        With `optimize`: the starts, where they led, criterion and iterations of each; or the grid. With
+        ``kernel="auto"``: the kernels that were tried, and how they did.
     criterion_surface_ : ndarray of shape (v, …, g)
         With a dict as `optimize`: the criterion at each of its values and each γ.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
@@ -516,7 +557,7 @@ class GRLSClassifier(Classification, _GRLS):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         features: Any = "constant",
         regularization: float | str = "loo",

@@ -131,13 +131,13 @@ def test_inflation_is_the_variance_over_that_of_ordinary_least_squares_with_the_
 def test_a_kernel_that_takes_a_feature_over_is_said():
     x, y = wave()
     with pytest.warns(ConfoundedFeaturesWarning, match=r"x0.*reml.*optimize"):
-        model = GRLSRegressor(features="linear").fit(x, y)  # the width is the median distance
+        model = GRLSRegressor("gaussian", features="linear").fit(x, y)  # the width is the median distance
     assert model.feature_inflation_[1] > 1e3
     assert model.feature_coef_std_[1] * x.std() > y.std()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tuned = GRLSRegressor(features="linear", regularization="reml", optimize=True).fit(x, y)
-        GRLSRegressor().fit(x, y)  # the constant is exempt
+        tuned = GRLSRegressor("gaussian", features="linear", regularization="reml", optimize=True).fit(x, y)
+        GRLSRegressor("gaussian").fit(x, y)  # the constant is exempt
     assert abs(tuned.feature_coef_[1] - 3) < 3 * tuned.feature_coef_std_[1]
 
 

@@ -56,9 +56,13 @@ class KernelEstimator(Estimator):
         tags.input_tags.sparse = not precomputed
         return tags
 
+    def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
+        """Return the kernel of the parameter; where it is left to the data, one for the first step."""
+        return kernels.as_kernel(self.kernel)
+
     def _checked_kernel(self, X: Any) -> kernels.Kernel:
         """Return the kernel, not yet resolved; a matrix given in its place must be square."""
-        kernel = kernels.as_kernel(self.kernel)
+        kernel = self._kernel_to_start_from(X)
         if kernel.pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
         return kernel
@@ -205,7 +209,7 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         """Fit the features and fix the kernel."""
         training = super()._prepare(samples)
         names = getattr(self, "feature_names_in_", None)
-        training.kernel = kernels.as_kernel(self.kernel).resolve(samples.X, names)
+        training.kernel = self._kernel_to_start_from(samples.X).resolve(samples.X, names)
         require_polynomials(training.kernel, samples.X, training.T, None if names is None else list(names))
         free = getattr(self, "feature_variance", np.inf) == np.inf
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)

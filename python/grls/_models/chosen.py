@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from .._selection import kernel_parameters, regularization
+from .._selection import regularization
+from .._selection.kernel_choice import KernelChoice
+from .._selection.kernel_parameters import GridSearch, Optimization
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
 from .feature_prior import SplitFeatures
+
+Record = Optimization | GridSearch | KernelChoice
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Chosen:
     feature_variance: float
     parts: SplitFeatures | None = None  # free and penalised features, where the variance is finite
     selection: regularization.Selection | None = None
-    record: kernel_parameters.Optimization | kernel_parameters.GridSearch | None = None
+    record: Record | None = None
 
     @property
     def penalises(self) -> bool:

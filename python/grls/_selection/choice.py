@@ -16,6 +16,11 @@ from .regularization import Loss, Selection
 from .starts import drawn_rows
 
 
+def squared_error(targets: FloatArray, weights: FloatArray | None) -> Loss:
+    """Return the weighted mean squared error of predictions, one per output."""
+    return lambda predictions: np.asarray(np.average((targets - predictions) ** 2, axis=0, weights=weights))
+
+
 @dataclass
 class Choice:
     """The choice of γ for any kernel on the same data."""
@@ -37,7 +42,7 @@ class Choice:
             self.problem.take(rows, weights),
             targets,
             self.criterion,
-            lambda predictions: np.average((targets - predictions) ** 2, axis=0, weights=weights),
+            squared_error(targets, weights),
             None if self.counts is None else self.counts[rows],
         )
 

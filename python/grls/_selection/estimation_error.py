@@ -25,6 +25,7 @@ from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Kernel
 from . import regularization as _selection
 from .descent import Objective
+from .kernel_choice import KernelChoice
 from .kernel_parameters import GridSearch, Optimization
 from .parameters import Parameters
 
@@ -95,7 +96,7 @@ def estimation_error(
     problem: KernelProblem,
     targets: FloatArray,
     gamma: float,
-    record: Optimization | GridSearch | None,
+    record: Optimization | GridSearch | KernelChoice | None,
     path: FloatArray,
 ) -> EstimationError:
     """Return the error of what "reml" chose.
@@ -108,7 +109,7 @@ def estimation_error(
         Of all rows.
     gamma : float
         The γ chosen.
-    record : Optimization, GridSearch or None
+    record : Optimization, GridSearch, KernelChoice or None
         How the kernel's parameters were chosen; None: they were given.
     path : ndarray of shape (g,)
         The γ tried.
@@ -132,11 +133,12 @@ def estimation_error(
     return EstimationError(labels, directions @ directions.T, [axis for axis in axes if axis is not None])
 
 
-def _tuned(problem: KernelProblem, record: Optimization | GridSearch) -> Parameters | None:
+def _tuned(problem: KernelProblem, record: Optimization | GridSearch | KernelChoice) -> Parameters | None:
     """Return the parameters that were chosen, as far as the criterion has derivatives by them."""
-    names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in record.parameters))
     n_columns = problem.X.shape[1]
-    if isinstance(record, GridSearch):
+    labels = ["sigma"] if isinstance(record, KernelChoice) else record.parameters
+    names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in labels))
+    if not isinstance(record, Optimization):
         names = [name for name in names if _has_derivative(problem.kernel, name, n_columns)]
     return Parameters(problem.kernel, names, n_columns) if names else None
 
@@ -151,7 +153,7 @@ def _has_derivative(kernel: Kernel, name: str, n_columns: int) -> bool:
 
 def _inside(
     start: FloatArray,
-    record: Optimization | GridSearch | None,
+    record: Optimization | GridSearch | KernelChoice | None,
     parameters: Parameters,
     X: Any,
     path: FloatArray,
