@@ -38,6 +38,12 @@ MOST_COLUMNS = 50  # that have widths of their own
 _FACTORS = 2.0 ** np.array([-6, -4, -2, 0, 2])
 _REFINED = 2.0 ** np.array([-1, 1])  # and then around the best of these
 
+_AS_GOOD = 1.1  # times the squared error of the best on few rows: this one is tuned too
+
+# Widths in units of their columns, over the mean of the smaller half of them: columns that have no say, and
+# where they start anew.
+_VANISHED, _REVIVED = 10.0, 3.0
+
 _FEWEST_ROWS = 8  # beyond the features: fewer tell nothing of a kernel
 
 
@@ -107,19 +113,34 @@ class _Chooser:
 
     def tuned(self, family: Callable[[Any], Kernel], widths: FloatArray, **options: Any) -> FloatArray:
         """Return widths per column by the restricted likelihood, beginning with these."""
+        return self._descent(family, widths, **options)[1]
+
+    def tuned_on(self, family: Callable[[Any], Kernel], widths: FloatArray, units: FloatArray) -> FloatArray:
+        """Return widths that fewer rows gave, tuned on with these; columns that had no say are tried again."""
+        options = {"max_iter": 60, "tol": 1e-6}
+        value, tuned = self._descent(family, widths, **options)
+        revived = _revived(tuned, units)
+        if np.array_equal(revived, tuned):
+            return tuned
+        again, other = self._descent(family, revived, **options)
+        return other if again < value else tuned
+
+    def _descent(
+        self, family: Callable[[Any], Kernel], widths: FloatArray, **options: Any
+    ) -> tuple[float, FloatArray]:
+        """Return the criterion reached, and the widths."""
         start = family(widths)
         choose = replace(self._choose, criterion="reml")
         selection = choose(start, 20)
         if selection is None:
-            return widths
+            return np.inf, widths
         parameters = Parameters(start, ["sigma"], self.X.shape[1])
         objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts)
         point = np.append(parameters.get(), float(selection.chosen))
         gammas = gamma_limits(objective, point, choose.problem.total_weight)
         bounds = np.vstack([parameters.bounds(self.X), gammas])
-        point = np.clip(point, bounds[:, 0], bounds[:, 1])
-        end = descend(objective, point, bounds, **options).end
-        return end[:-1]
+        descent = descend(objective, np.clip(point, bounds[:, 0], bounds[:, 1]), bounds, **options)
+        return descent.criterion, descent.end[:-1]
 
 
 def choose_kernel(
@@ -161,14 +182,27 @@ def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
     for name, family in FAMILIES.items():
         mine = widths if family is first else few.tuned(family, widths, max_iter=20, tol=1e-5)
         record.screened.append(few.candidate(name, family(mine)))
-    best = min(record.screened, key=lambda candidate: candidate.criterion)
-    family = FAMILIES[best.name]
+    ranked = sorted(record.screened, key=lambda candidate: candidate.criterion)
     if many.n_rows == few.n_rows:
-        yield from record.screened
+        yield from ranked
     else:
-        tuned = many.tuned(family, best.kernel.sigma, max_iter=60, tol=1e-6)
-        yield many.candidate(best.name, family(tuned))
-    yield many.candidate(f"{best.name}, one scale", family(in_units))
+        for candidate in ranked[:2]:
+            if candidate.criterion <= _AS_GOOD * ranked[0].criterion:
+                family = FAMILIES[candidate.name]
+                yield many.candidate(
+                    candidate.name, family(many.tuned_on(family, candidate.kernel.sigma, medians))
+                )
+    yield many.candidate(f"{ranked[0].name}, one scale", FAMILIES[ranked[0].name](in_units))
+
+
+def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
+    """Return widths with which every column has a say again.
+
+    A column whose width is far too large has no gradient: what few rows could not tell from nothing, many may.
+    """
+    relative = widths / units
+    usual = np.exp(np.log(np.sort(relative)[: (len(relative) + 1) // 2]).mean())
+    return np.asarray(units * np.where(relative > _VANISHED * usual, _REVIVED * usual, relative))
 
 
 def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
@@ -182,7 +216,7 @@ def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
     yield many.candidate(f"{best.name}, one scale", best.kernel)
     widths = few.tuned(family, best.kernel.sigma, max_iter=40, tol=1e-5)
     if many.n_rows > few.n_rows:
-        widths = many.tuned(family, widths, max_iter=60, tol=1e-6)
+        widths = many.tuned_on(family, widths, medians)
     yield many.candidate(best.name, family(widths))
 
 
