@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
-from .._validation import FloatArray, all_or_nothing
+from .._validation import FloatArray, all_or_nothing, as_rows, is_table_of_numbers
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
-from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of
+from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of, given_rows
 
 _FLOATS = [np.float64, np.float32]
 
@@ -54,7 +54,35 @@ class KernelEstimator(Estimator):
         precomputed = isinstance(kernel, kernels.Precomputed) or kernel == "precomputed"
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = not precomputed
+        if isinstance(kernel, kernels.Kernel) and kernel.reads_given:
+            tags.input_tags.sparse = kernel.takes_sparse
         return tags
+
+    def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
+        kernel = self.kernel if options.get("reset", True) else getattr(self, "kernel_", self.kernel)
+        if not (isinstance(kernel, kernels.Kernel) and kernel.reads_given):
+            return super()._validate(X, *y, **options)
+        if is_table_of_numbers(X):  # what is missing is for the views to fill, or to refuse
+            return super()._validate(X, *y, ensure_all_finite="allow-nan", **options)
+        return self._validate_raw(X, *y, **options)
+
+    def _validate_raw(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
+        """Return documents and tables with text as they are: what reads them is a transformer that checks."""
+        rows = as_rows(X)
+        if rows.shape[0] == 0:
+            raise ValueError("there are no rows: X has 0 samples")
+        validate_data(self, rows, reset=reset, skip_check_array=True)
+        if not y:
+            return rows
+        values = _check_y(y[0], estimator=self, **options)
+        check_consistent_length(rows, values)
+        return rows, values
+
+    def _view(self, X: Any, checked: Any) -> Any:
+        """Return what the fitted kernel reads of new rows; X as given, and checked."""
+        if not self.kernel_.reads_given:
+            return checked
+        return self.kernel_.view(given_rows(X, checked))
 
     def _checked_kernel(self, X: Any) -> kernels.Kernel:
         """Return the kernel, not yet resolved; a matrix given in its place must be square."""
@@ -122,9 +150,9 @@ class FeatureMachine(Estimator):
 
     def _features_at(self, checked: Any, X: Any) -> FloatArray:
         """Return T at new points; X is `checked` as it was given."""
-        frame = None if self.__sklearn_tags__().input_tags.pairwise else frame_of(X)
+        given = checked if self.__sklearn_tags__().input_tags.pairwise else given_rows(X, checked)
         fitted = FreeFeatures(self.features_, self.feature_names_free_)
-        return np.asarray(fitted.at(checked if frame is None else frame), dtype=np.float64)
+        return np.asarray(fitted.at(given), dtype=np.float64)
 
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
@@ -198,6 +226,8 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _samples(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> Samples:
         kernel = self._checked_kernel(X)
+        if kernel.reads_given:
+            return counted(Samples(X, given_rows(raw, X), y, targets, weights))
         frame = None if kernel.pairwise else frame_of(raw)
         return counted(Samples(X, frame, y, targets, weights), kernel)
 
@@ -205,7 +235,11 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         """Fit the features and fix the kernel."""
         training = super()._prepare(samples)
         names = getattr(self, "feature_names_in_", None)
-        training.kernel = kernels.as_kernel(self.kernel).resolve(samples.X, names)
+        kernel = kernels.as_kernel(self.kernel)
+        if kernel.reads_given:
+            kernel, samples.X = kernel.fit_views(samples.given, samples.y, samples.weights, names)
+            names = None
+        training.kernel = kernel.settled(samples.X, names)
         require_polynomials(training.kernel, samples.X, training.T, None if names is None else list(names))
         free = getattr(self, "feature_variance", np.inf) == np.inf
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
@@ -219,8 +253,13 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         self._gram_columns = training.samples.rows if training.kernel.pairwise else None
 
     def _check_new(self, X: Any) -> Any:
-        checked = super()._check_new(X)
+        checked = self._view(X, super()._check_new(X))
         return checked if self._gram_columns is None else np.ascontiguousarray(checked[:, self._gram_columns])
+
+    def _features_at(self, checked: Any, X: Any) -> FloatArray:
+        if self.kernel_.reads_given:  # what is checked are the points that the kernel reads
+            checked = self._validate(X, reset=False)
+        return super()._features_at(checked, X)
 
     def _learnt(self, checked: Any) -> FloatArray:
         return np.asarray(self.kernel_.times(checked, self.X_fit_, self._kernel_coefficients()))
