@@ -78,6 +78,16 @@ class KernelEstimator(Estimator):
         check_consistent_length(rows, values)
         return rows, values
 
+    def _fitted_kernel(
+        self, X: Any, given: Any, y: Any = None, weights: FloatArray | None = None
+    ) -> tuple[kernels.Kernel, Any]:
+        """Return the kernel, resolved, and the points that it reads: X, or views of the rows as given."""
+        names = getattr(self, "feature_names_in_", None)
+        kernel = kernels.as_kernel(self.kernel)
+        if kernel.reads_given:
+            kernel, X = kernel.fit_views(given, y, weights, names)
+        return kernel.settled(X, names), X
+
     def _view(self, X: Any, checked: Any) -> Any:
         """Return what the fitted kernel reads of new rows; X as given, and checked."""
         if not self.kernel_.reads_given:
@@ -234,13 +244,10 @@ class KernelMachine(FeatureMachine, KernelEstimator):
     def _prepare(self, samples: Samples) -> Training:
         """Fit the features and fix the kernel."""
         training = super()._prepare(samples)
-        names = getattr(self, "feature_names_in_", None)
-        kernel = kernels.as_kernel(self.kernel)
-        if kernel.reads_given:
-            kernel, samples.X = kernel.fit_views(samples.given, samples.y, samples.weights, names)
-            names = None
-        training.kernel = kernel.settled(samples.X, names)
-        require_polynomials(training.kernel, samples.X, training.T, None if names is None else list(names))
+        kernel, samples.X = self._fitted_kernel(samples.X, samples.given, samples.y, samples.weights)
+        training.kernel = kernel
+        names = None if kernel.reads_given else getattr(self, "feature_names_in_", None)
+        require_polynomials(kernel, samples.X, training.T, None if names is None else list(names))
         free = getattr(self, "feature_variance", np.inf) == np.inf
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
         return training
