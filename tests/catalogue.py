@@ -21,6 +21,10 @@ from grls.kernels import (
     ThinPlate,
 )
 
+# A view of four columns.
+TURNED = np.array([[1.0, 0.5, 0.0], [-0.5, 1.0, 0.2], [0.0, 0.3, 1.0], [0.4, 0.0, -0.6]])
+
+
 # Each kernel beside its NumPy form; n_columns is at least 4.
 FORMULAS = {
     "constant": (Constant(0.7), lambda X, Z: reference.constant(X, Z, 0.7)),
@@ -132,6 +136,14 @@ FORMULAS = {
             + 0.1
         ),
     ),
+    "view": (
+        Gaussian(1.3).after(TURNED).on(slice(4)) * Linear()
+        + Laplace(0.9).on([2, 0]).after(TURNED).on(slice(4)),
+        lambda X, Z: (
+            reference.gaussian(X[:, :4] @ TURNED, Z[:, :4] @ TURNED, 1.3) * reference.linear(X, Z)
+            + reference.laplace(X[:, :4] @ TURNED[:, [2, 0]], Z[:, :4] @ TURNED[:, [2, 0]], 0.9)
+        ),
+    ),
 }
 
 # Each kernel and the order it must have.
@@ -159,6 +171,7 @@ ORDERS = [
     (Polyharmonic(5), 3),
     (2.0 * ThinPlate() + Log(), 2),
     (ThinPlate().on([0, 1]) + 3.0, 2),
+    (ThinPlate().after(TURNED[:3]), 2),
     (Gaussian(1.0) + Multiquadric(1.0), 1),
     (Log().exp(), 0),
     ((0.5 * Multiquadric(1.0) + Linear()).exp(), 0),

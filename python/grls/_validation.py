@@ -97,8 +97,15 @@ def shown(value: Any) -> str:
 
 
 def column_positions(columns: Any, n_columns: int, names: list[str] | None, what: str) -> list[int]:
-    """Return the positions of columns given by position (negative: from the end) or by DataFrame name."""
-    wanted = [columns] if isinstance(columns, str | Integral) else list(columns)
+    """Return the positions of columns given by position (negative: from the end) or by DataFrame name.
+
+    Or by a slice of either, that of names with its end, or by one boolean for each column.
+    """
+    if isinstance(columns, slice):
+        columns = _sliced(columns, n_columns, names, what)
+    wanted: list[Any] = [columns] if isinstance(columns, str | Integral) else list(columns)
+    if len(wanted) == n_columns and all(isinstance(column, bool | np.bool_) for column in wanted):
+        wanted = [position for position, is_wanted in enumerate(wanted) if is_wanted]
     if not wanted:
         raise ValueError(f"{what} needs at least one column")
     positions: list[int] = []
@@ -119,6 +126,61 @@ def column_positions(columns: Any, n_columns: int, names: list[str] | None, what
     if len(set(positions)) < len(positions):
         raise ValueError(f"{what} names a column twice: {shown(wanted)}")
     return positions
+
+
+def _sliced(columns: slice, n_columns: int, names: list[str] | None, what: str) -> list[int]:
+    ends: list[Any] = [
+        end if end is None or isinstance(end, Integral) else column_positions(end, n_columns, names, what)[0]
+        for end in (columns.start, columns.stop)
+    ]
+    if isinstance(columns.stop, str):
+        ends[1] += 1
+    return list(range(*slice(ends[0], ends[1], columns.step).indices(n_columns)))
+
+
+def is_table_of_numbers(X: Any) -> bool:
+    """Whether X is checked as a matrix: it is no list of documents, nor a table with columns of text."""
+    if (type(X) is np.ndarray and X.dtype.kind in "biufc") or sparse.issparse(X):
+        return True
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return all(_is_number(dtype) for dtype in X.dtypes)
+    if hasattr(X, "dtype"):
+        values = X
+    elif isinstance(X, list | tuple):
+        if X and isinstance(X[0], str | bytes | dict):
+            return False
+        try:
+            values = np.asarray(X)
+        except ValueError:  # rows of different lengths
+            return False
+    else:
+        return True
+    if _is_number(values.dtype):
+        return True
+    items = np.asarray(values, dtype=object)
+    kinds = (str, bytes, dict, list) if items.ndim == 1 else (str, bytes)
+    return not any(isinstance(item, kinds) for item in items.flat)
+
+
+def _is_number(dtype: Any) -> bool:
+    is_numeric = getattr(dtype, "is_numeric", None)  # of polars
+    return bool(is_numeric()) if callable(is_numeric) else getattr(dtype, "kind", "O") in "biufc"
+
+
+def as_rows(X: Any) -> Any:
+    """Return rows that are no table of numbers with a shape: lists as arrays of objects."""
+    if hasattr(X, "shape"):
+        return X
+    if X and not isinstance(X[0], str | bytes | dict):
+        try:
+            table = np.asarray(X, dtype=object)
+        except ValueError:  # rows of different lengths
+            table = np.empty(0, dtype=object)
+        if table.ndim == 2:
+            return table
+    out = np.empty(len(X), dtype=object)
+    out[:] = X
+    return out
 
 
 def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:

@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelEstimator
 from ._models.progress import Stages
+from ._models.samples import given_rows
 from ._solvers import memory, spectrum
-from ._validation import FloatArray, choice, integer, real
+from ._validation import FloatArray, choice, integer, is_table_of_numbers, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
@@ -262,8 +263,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : {array-like, CSR matrix} of shape (m, d)
             Training points, or the kernel matrix for a precomputed kernel.
-        y : None
-            Not used.
+        y : array-like of shape (m,), default=None
+            For views of the kernel whose transformer wants it; else not used.
 
         Returns
         -------
@@ -271,7 +272,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             The fitted transformer.
         """
         with self._all_or_nothing():
-            self._fit(self._validate(X))
+            checked = self._validate(X)
+            self._fit(checked, given_rows(X, checked), y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
@@ -281,15 +283,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : {array-like, CSR matrix} of shape (m, d)
             Training points, or the kernel matrix for a precomputed kernel.
-        y : None
-            Not used.
+        y : array-like of shape (m,), default=None
+            For views of the kernel whose transformer wants it; else not used.
 
         Returns
         -------
         ndarray of shape (m, n_components)
             U √λ.
         """
-        self.fit(X)
+        self.fit(X, y)
         return self._training_components()
 
     def transform(self, X: Any) -> FloatArray:
@@ -306,7 +308,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             Their components, centred with the means of the training points.
         """
         check_is_fitted(self)
-        return self._project(self._validate(X, reset=False))
+        return self._project(self._view(X, self._validate(X, reset=False)))
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return points whose components are about those given.
@@ -336,7 +338,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _project(self, X: Any) -> FloatArray:
         return np.asarray(self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_)
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any, given: Any, y: Any) -> None:
         m = X.shape[0]
         if m == 1:
             raise ValueError("cannot fit to n_samples=1: at least 2 samples are needed")
@@ -355,6 +357,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             raise ValueError(
                 "fit_inverse_transform=True needs the points themselves, not a precomputed kernel matrix"
             )
+        if self.fit_inverse_transform and kernel.reads_given:
+            self._require_way_back(kernel, given)
         if self.n_centers is not None:
             if integer(self.n_centers, "n_centers", minimum=2) > m:
                 raise ValueError(f"n_centers={self.n_centers} is more than n_samples={m}")
@@ -369,7 +373,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
         random = check_random_state(self.random_state)
         stages = Stages(self.verbose)
-        resolved = kernel.resolve(X, getattr(self, "feature_names_in_", None))
+        rows, (resolved, X) = X, self._fitted_kernel(X, given, y)
         self.kernel_ = about_the_data(resolved, X, np.ones((m, 1)), free=True)  # it is centred in any case
         self.eigen_solver_ = "dense"
         if self.n_centers is None:
@@ -383,12 +387,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 found = _dense_spectrum(self.kernel_, X, n_components)
             self._store(X, found)
         else:
-            centers = X[np.sort(random.choice(m, self.n_centers, replace=False))]
-            self._fit_nystrom(X, centers, n_components, stages)
+            chosen = np.sort(random.choice(m, self.n_centers, replace=False))
+            self._fit_nystrom(X, X[chosen], n_components, stages)
+            rows = rows[chosen] if self.fit_inverse_transform else rows
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
             stages.report("the way back from the components")
-            self.inverse_ = self._fitted_inverse()
+            self.inverse_ = self._fitted_inverse(rows)
         products = f", {self.n_iter_} products" if self.eigen_solver_ == "iterative" else ""
         share = self.explained_variance_ratio_.sum()
         stages.report(f"{len(self.eigenvalues_)} components, {share:.1%} of the variance{products}")
@@ -481,9 +486,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 stacklevel=5,
             )
 
-    def _fitted_inverse(self) -> GRLSRegressor:
+    def _require_way_back(self, kernel: kernels.Kernel, given: Any) -> None:
+        """Raise ValueError where rows that are viewed cannot be learnt from their components."""
+        if not is_table_of_numbers(given):
+            raise ValueError("fit_inverse_transform=True needs rows of numbers: text has no pre-image")
+        if self.inverse_kernel is None:
+            raise ValueError(
+                f"the kernel {kernel!r} reads rows as they are given, and not their components: set "
+                "inverse_kernel for the way back"
+            )
+
+    def _fitted_inverse(self, points: Any) -> GRLSRegressor:
         """Learn the way back, from the components of the training points (or of the centres)."""
-        points = self.X_fit_
         if sparse.issparse(points):
             memory.require(
                 8.0 * points.shape[0] * points.shape[1],

@@ -43,8 +43,10 @@ from ._nystrom.streams import Stream, as_stream
 from ._nystrom.sums import Sums
 from ._validation import (
     FloatArray,
+    as_rows,
     choice,
     integer,
+    is_table_of_numbers,
     number_or_choice,
     real,
     require_number_for_gradients,
@@ -176,37 +178,52 @@ class _Nystrom(KernelMachine):
     def _pool(self, seed: int) -> Pool:
         return Pool(Pool.size_for(self.n_centers, self.centers), seed)
 
-    def _plan(self, pool: Pool, like: Any, free: FreeFeatures | None, seed: int) -> Plan:
+    def _plan(
+        self,
+        pool: Pool,
+        like: Any,
+        free: FreeFeatures | None,
+        seed: int,
+        kernel: kernels.Kernel | None = None,
+    ) -> Plan:
         """Fix everything that all blocks share, from sampled rows.
 
-        `like` is a data frame, if the rows are one; `free` are the features, if all rows were seen to fit
-        them, else they are fitted to the sample.
+        `like` is a data frame, if the rows are one; `free` are the features and `kernel` the kernel with its
+        views, if all rows were seen to fit them, else they are fitted to the sample.
         """
+        rows = _framed(pool.X, like)
         if free is None:
-            free = FreeFeatures.fit_to_sample(self.features, _framed(pool.X, like), pool.y)
-        names = getattr(self, "feature_names_in_", None)
-        kernel = kernels.as_kernel(self.kernel).resolve(pool.X, names)
-        chosen = self._chosen_centers(kernel, pool)
+            free = FreeFeatures.fit_to_sample(self.features, rows, pool.y)
+        if kernel is None:
+            kernel, points = self._fitted_kernel(pool.X, rows, pool.y)
+        else:
+            points = kernel.view(rows)
+            kernel = kernel.settled(points)
+        views = kernel if kernel.reads_given else None
+        chosen = self._chosen_centers(kernel, pool, points)
         penalised = None
         if np.isfinite(self.feature_variance):
-            penalised = self._penalised(kernel, pool, free.at(_framed(pool.X, like)))
+            penalised = self._penalised(kernel, points, free.at(rows))
         T = free.at(_framed(chosen, like))
         if T.shape[1] >= chosen.shape[0]:
             raise ValueError(
                 f"n_samples={chosen.shape[0]} centres cannot tell {T.shape[1]} features from the kernel's "
                 "part: raise n_centers above the number of features, or give more rows"
             )
+        names = getattr(self, "feature_names_in_", None)
+        if views is not None:
+            chosen, names = views.view(_framed(chosen, like)), None
         require_polynomials(kernel, chosen, T, None if names is None else list(names))
-        kernel = about_the_data(kernel, pool.X, T, free=True)
+        kernel = about_the_data(kernel, points, T, free=True)
         fraction = float(self.validation_fraction) if self.regularization == "holdout" else 0.0
         if penalised is not None:
             T, Z = penalised.parts.at(np.asarray(T, dtype=np.float64))
             kernel = kernel_beside(kernel, chosen.shape[1], Z.shape[1])
             chosen = beside(chosen, Z, penalised.variance)
         built = centers_.build(kernel, chosen, T, self.precision)
-        return Plan(built, free, self.precision, fraction, seed, penalised)
+        return Plan(built, free, self.precision, fraction, seed, penalised, views)
 
-    def _penalised(self, kernel: kernels.Kernel, pool: Pool, T: FloatArray) -> Penalised | None:
+    def _penalised(self, kernel: kernels.Kernel, points: Any, T: FloatArray) -> Penalised | None:
         """Return the features with a prior, in the units of the sampled rows; T are all of them there."""
         tau = float(self.feature_variance)
         if isinstance(kernel, kernels.Function):
@@ -214,15 +231,17 @@ class _Nystrom(KernelMachine):
                 "a finite feature_variance needs a kernel of grls.kernels here, not a function: the features "
                 "become columns that the kernel must know apart"
             )
-        if T.shape[1] == 0 or is_as_good_as_free(kernel, pool.X, tau):
+        if T.shape[1] == 0 or is_as_good_as_free(kernel, points, tau):
             return None
-        parts = split(T, None, needed_polynomials(kernel, pool.X))
+        parts = split(T, None, needed_polynomials(kernel, points))
         support = np.isin(np.arange(T.shape[1]), parts.kept)
         return Penalised(kernel, parts, tau, Leverage.of_rows(T, None, support))
 
-    def _chosen_centers(self, kernel: kernels.Kernel, pool: Pool) -> Any:
+    def _chosen_centers(self, kernel: kernels.Kernel, pool: Pool, points: Any) -> Any:
         if isinstance(self.centers, str):
-            return centers_.choose(self.centers, kernel, pool, self.n_centers)
+            return centers_.choose(self.centers, kernel, pool, points, self.n_centers)
+        if not is_table_of_numbers(pool.X):
+            return as_rows(self.centers)
         given = check_array(
             self.centers, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
         )
@@ -237,7 +256,12 @@ class _Nystrom(KernelMachine):
         free, block.T = fit_features(self.features, block)
         pool = self._pool(seed)
         pool.add(block.X, block.y)
-        return self._plan(pool, block.frame, free, seed), [block]
+        kernel = kernels.as_kernel(self.kernel)
+        if not kernel.reads_given:
+            return self._plan(pool, block.frame, free, seed), [block]
+        names = getattr(self, "feature_names_in_", None)
+        kernel, block.points = kernel.fit_views(block.given, block.y, block.weights, names)
+        return self._plan(pool, block.frame, free, seed, kernel), [block]
 
     def _plan_stream(self, stream: Stream, seed: int) -> tuple[Plan, Any]:
         if stream.once and self.solver == "cg":
@@ -415,7 +439,7 @@ class _Again:
 
 def _framed(X: Any, like: Any) -> Any:
     """Return rows as a data frame where `like` is one."""
-    return X if like is None else type(like)(X, columns=like.columns)
+    return X if like is None or hasattr(X, "columns") else type(like)(X, columns=like.columns)
 
 
 _PARAMETERS = """Parameters
@@ -425,8 +449,8 @@ _PARAMETERS = """Parameters
         sample.
     features : None, str, callable or transformer, default="constant"
         What is not penalised, as in `GRLSRegressor`. Of rows that come in blocks a transformer is fitted to
-        the sample that the centres are chosen from; one that is fitted already can be wrapped in
-        scikit-learn's ``FrozenEstimator``.
+        the sample that the centres are chosen from, as are views of the kernel; one that is fitted already
+        can be wrapped in scikit-learn's ``FrozenEstimator``.
     regularization : float or {"gcv", "holdout"}, default="gcv"
         γ ≥ 0, with the meaning it has in `GRLSRegressor`. "gcv": generalised cross-validation, for which
         weights count as repetitions. "holdout": squared error on `validation_fraction` of the rows; the

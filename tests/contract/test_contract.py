@@ -48,6 +48,7 @@ y = Y[:, 0]
 @parametrize_with_checks(
     [
         GRLSRegressor(),
+        GRLSRegressor(Gaussian().after(StandardScaler()) + Linear().after(abs), regularization=1e-2),
         GRLSClassifier(),
         KernelPCA(),
         SVMGBClassifier(),
@@ -74,6 +75,7 @@ def test_scikit_learn_checks_pass(estimator, check):
     [
         GRLSRegressor(Laplace(1.0) + Linear(), features=None, regularization=0.1),
         GRLSRegressor(features=PolynomialTrend(0), precision="double"),
+        GRLSClassifier(Gaussian().after(StandardScaler(with_mean=False)) + Linear()),
         GRLSRegressor(features=None, regularization=1e-3, formulation="published"),
         GRLSRegressor(Gaussian(2.0), regularization=1e-3, precision="mixed"),
         GRLSClassifier(Laplace(2.0) * Gaussian(), features=None, regularization=1e-3),

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
-from .._validation import FloatArray, all_or_nothing
+from .._validation import FloatArray, all_or_nothing, as_rows, is_table_of_numbers
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
-from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of
+from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of, given_rows
 
 _FLOATS = [np.float64, np.float32]
 
@@ -54,11 +54,49 @@ class KernelEstimator(Estimator):
         precomputed = isinstance(kernel, kernels.Precomputed) or kernel == "precomputed"
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = not precomputed
+        if isinstance(kernel, kernels.Kernel) and kernel.reads_given:
+            tags.input_tags.sparse = kernel.takes_sparse
         return tags
 
     def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
         """Return the kernel of the parameter; where it is left to the data, one for the first step."""
         return kernels.as_kernel(self.kernel)
+
+    def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
+        kernel = self.kernel if options.get("reset", True) else getattr(self, "kernel_", self.kernel)
+        if not (isinstance(kernel, kernels.Kernel) and kernel.reads_given):
+            return super()._validate(X, *y, **options)
+        if is_table_of_numbers(X):  # what is missing is for the views to fill, or to refuse
+            return super()._validate(X, *y, ensure_all_finite="allow-nan", **options)
+        return self._validate_raw(X, *y, **options)
+
+    def _validate_raw(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
+        """Return documents and tables with text as they are: what reads them is a transformer that checks."""
+        rows = as_rows(X)
+        if rows.shape[0] == 0:
+            raise ValueError("there are no rows: X has 0 samples")
+        validate_data(self, rows, reset=reset, skip_check_array=True)
+        if not y:
+            return rows
+        values = _check_y(y[0], estimator=self, **options)
+        check_consistent_length(rows, values)
+        return rows, values
+
+    def _fitted_kernel(
+        self, X: Any, given: Any, y: Any = None, weights: FloatArray | None = None
+    ) -> tuple[kernels.Kernel, Any]:
+        """Return the kernel, resolved, and the points that it reads: X, or views of the rows as given."""
+        names = getattr(self, "feature_names_in_", None)
+        kernel = self._kernel_to_start_from(X)
+        if kernel.reads_given:
+            kernel, X = kernel.fit_views(given, y, weights, names)
+        return kernel.settled(X, names), X
+
+    def _view(self, X: Any, checked: Any) -> Any:
+        """Return what the fitted kernel reads of new rows; X as given, and checked."""
+        if not self.kernel_.reads_given:
+            return checked
+        return self.kernel_.view(given_rows(X, checked))
 
     def _checked_kernel(self, X: Any) -> kernels.Kernel:
         """Return the kernel, not yet resolved; a matrix given in its place must be square."""
@@ -126,9 +164,9 @@ class FeatureMachine(Estimator):
 
     def _features_at(self, checked: Any, X: Any) -> FloatArray:
         """Return T at new points; X is `checked` as it was given."""
-        frame = None if self.__sklearn_tags__().input_tags.pairwise else frame_of(X)
+        given = checked if self.__sklearn_tags__().input_tags.pairwise else given_rows(X, checked)
         fitted = FreeFeatures(self.features_, self.feature_names_free_)
-        return np.asarray(fitted.at(checked if frame is None else frame), dtype=np.float64)
+        return np.asarray(fitted.at(given), dtype=np.float64)
 
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
@@ -202,15 +240,18 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _samples(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> Samples:
         kernel = self._checked_kernel(X)
+        if kernel.reads_given:
+            return counted(Samples(X, given_rows(raw, X), y, targets, weights))
         frame = None if kernel.pairwise else frame_of(raw)
         return counted(Samples(X, frame, y, targets, weights), kernel)
 
     def _prepare(self, samples: Samples) -> Training:
         """Fit the features and fix the kernel."""
         training = super()._prepare(samples)
-        names = getattr(self, "feature_names_in_", None)
-        training.kernel = self._kernel_to_start_from(samples.X).resolve(samples.X, names)
-        require_polynomials(training.kernel, samples.X, training.T, None if names is None else list(names))
+        kernel, samples.X = self._fitted_kernel(samples.X, samples.given, samples.y, samples.weights)
+        training.kernel = kernel
+        names = None if kernel.reads_given else getattr(self, "feature_names_in_", None)
+        require_polynomials(kernel, samples.X, training.T, None if names is None else list(names))
         free = getattr(self, "feature_variance", np.inf) == np.inf
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
         return training
@@ -223,8 +264,13 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         self._gram_columns = training.samples.rows if training.kernel.pairwise else None
 
     def _check_new(self, X: Any) -> Any:
-        checked = super()._check_new(X)
+        checked = self._view(X, super()._check_new(X))
         return checked if self._gram_columns is None else np.ascontiguousarray(checked[:, self._gram_columns])
+
+    def _features_at(self, checked: Any, X: Any) -> FloatArray:
+        if self.kernel_.reads_given:  # what is checked are the points that the kernel reads
+            checked = self._validate(X, reset=False)
+        return super()._features_at(checked, X)
 
     def _learnt(self, checked: Any) -> FloatArray:
         return np.asarray(self.kernel_.times(checked, self.X_fit_, self._kernel_coefficients()))

@@ -20,6 +20,7 @@ from .._solvers.kernel_values import StoredGram
 from .._solvers.rank import dependence_tolerance, independent_columns
 from .._validation import FloatArray
 from ..kernels import Function, Kernel, Linear
+from ..kernels.views import beside_views
 
 # A column counts as spanned by others when less than this share of it is left over.
 _SPANNED = 1e-8
@@ -125,6 +126,8 @@ def augmented(kernel: Kernel, X: Any, Z: FloatArray, variance: float) -> tuple[A
 def kernel_beside(kernel: Kernel, n_columns: int, n_penalised: int) -> Kernel:
     """Return the kernel of the first columns, and a linear one of those that `beside` adds."""
     last = list(range(n_columns, n_columns + n_penalised))
+    if kernel.reads_given:
+        return beside_views(kernel, Linear(), range(n_columns, n_columns + n_penalised))
     return kernel.on(list(range(n_columns))) + Linear().on(last)
 
 

@@ -17,8 +17,8 @@ from ..kernels import Kernel
 class Samples:
     """Checked rows, all of positive weight."""
 
-    X: Any  # (m, d), or (m, m) for a precomputed kernel
-    frame: Any  # X as given where it has column names, which the features may want; else None
+    X: Any  # (m, d), or (m, m) for a precomputed kernel; what the kernel reads, once its views are fitted
+    frame: Any  # X as given where it has column names, or views stand in its place; else None
     y: Any  # (m,) or (m, k): values or labels
     targets: FloatArray  # (m, k): what is fitted
     weights: FloatArray | None  # (m,)
@@ -26,13 +26,18 @@ class Samples:
 
     @property
     def given(self) -> Any:
-        """What the features' transformer sees: a data frame where there is one, else the checked rows."""
+        """What transformers see: a data frame where there is one, else the checked rows."""
         return self.X if self.frame is None else self.frame
 
 
 def frame_of(X: Any) -> Any:
     """Return X where it has column names, else None."""
     return X if hasattr(X, "columns") else None
+
+
+def given_rows(X: Any, checked: Any) -> Any:
+    """Return rows as transformers see them: a data frame X, else what `checked` is of it."""
+    return X if hasattr(X, "columns") else checked
 
 
 def counted(samples: Samples, kernel: Kernel | None = None) -> Samples:
@@ -42,7 +47,9 @@ def counted(samples: Samples, kernel: Kernel | None = None) -> Samples:
         return samples
     rows = np.flatnonzero(weights > 0)
     X = _safe_indexing(samples.X, rows) if kernel is None else kernel.take(samples.X, rows)
-    frame = None if samples.frame is None else _safe_indexing(samples.frame, rows)
+    frame = samples.frame
+    if frame is not None:
+        frame = X if frame is samples.X else _safe_indexing(frame, rows)
     y = _safe_indexing(samples.y, rows)
     return Samples(X, frame, y, samples.targets[rows], weights[rows], rows)
 

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.cluster import KMeans
+from sklearn.utils import _safe_indexing
 
 from .. import kernels
 from .._solvers import bases, memory
 from .._solvers.arrays import alike
 from .._solvers.centre_sums import CentreValues, KernelStore, Whitening
 from .._solvers.rank import dependence_tolerance
-from .._solvers.rows import row_keys
-from .._validation import FloatArray, require_symmetric
+from .._solvers.rows import row_keys, text_keys
+from .._validation import FloatArray, is_table_of_numbers, require_symmetric
 from ..exceptions import NotPositiveDefiniteError
 
 STRATEGIES = ("uniform", "leverage", "kmeans")
@@ -31,6 +32,10 @@ _RANK_TOLERANCE = {"double": 1e-12, "single": 1e-6}
 
 
 def _stack(a: Any, b: Any) -> Any:
+    if hasattr(a, "iloc"):
+        from pandas import concat
+
+        return concat([a, b], ignore_index=True)
     return sparse.vstack([a, b], format="csr") if sparse.issparse(a) else np.concatenate([a, b])
 
 
@@ -56,14 +61,15 @@ class Pool:
 
     def add(self, X: Any, y: Any) -> None:
         """Let the rows of a block compete for the places."""
-        keys = row_keys(X, self.seed)
+        keys = row_keys(X, self.seed) if is_table_of_numbers(X) else text_keys(X, self.seed)
         if self.keys is not None and len(self.keys) == self.size:
             small = np.flatnonzero(keys < self.keys[-1])
-            keys, X, y = keys[small], X[small], y[small]
+            keys, X, y = keys[small], _safe_indexing(X, small), y[small]
         elif len(keys) > self.size:
             # More rows than places: only so many can win, repeated ones aside.
             unique, first = np.unique(keys, return_index=True)
-            keys, X, y = unique[: self.size], X[first[: self.size]], y[first[: self.size]]
+            few = first[: self.size]
+            keys, X, y = unique[: self.size], _safe_indexing(X, few), y[few]
         self._compete(keys, X, y)
 
     def merge(self, other: Pool) -> Pool:
@@ -78,7 +84,7 @@ class Pool:
             keys, X, y = np.concatenate([self.keys, keys]), _stack(self.X, X), _stack(self.y, y)
         unique, first = np.unique(keys, return_index=True)
         winners = first[: self.size]
-        self.keys, self.X, self.y = unique[: self.size], X[winners], y[winners]
+        self.keys, self.X, self.y = unique[: self.size], _safe_indexing(X, winners), y[winners]
 
 
 def _k_means(X: Any, n_centers: int) -> Any:
@@ -94,7 +100,9 @@ def _k_means(X: Any, n_centers: int) -> Any:
     return sparse.csr_matrix(centers) if sparse.issparse(X) else np.ascontiguousarray(centers)
 
 
-def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_centers: int) -> Any:
+def _by_leverage(
+    kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_centers: int
+) -> NDArray[np.intp]:
     """Draw rows with probability proportional to their ridge leverage, estimated from a uniform pilot."""
     pilot = X[:n_centers]
     K = kernel.matrix(pilot, pilot)
@@ -116,19 +124,21 @@ def _by_leverage(kernel: kernels.Kernel, X: Any, keys: NDArray[np.uint64], n_cen
     uniform = (keys.astype(np.float64) + 0.5) / 2.0**64
     spread = row_keys(uniform[:, None])  # the keys are small in a pool: draw them afresh
     order = np.argsort(-np.log((spread.astype(np.float64) + 0.5) / 2.0**64) / leverage, kind="stable")
-    return X[np.sort(order[:n_centers])]
+    return np.sort(order[:n_centers])
 
 
-def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, n_centers: int) -> Any:
-    """Return the centres."""
+def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, points: Any, n_centers: int) -> Any:
+    """Return the centres, as rows like those of the pool; `points` are what the kernel reads of these."""
     if pool.X.shape[0] <= n_centers:
         return pool.X
     if strategy == "uniform":
         return pool.X[:n_centers]
     if strategy == "kmeans":
+        if not is_table_of_numbers(pool.X):
+            raise ValueError('centers="kmeans" needs rows of numbers: use "uniform" or "leverage"')
         return _k_means(pool.X, n_centers)
     assert pool.keys is not None
-    return _by_leverage(kernel, pool.X, pool.keys, n_centers)
+    return _safe_indexing(pool.X, _by_leverage(kernel, points, pool.keys, n_centers))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class Block(Samples):
     counts: FloatArray | None = None  # the sample weights without those of the classes
     classes: Any = None  # of a classifier: the labels whose indicators are the targets
     T: Any = None  # the features, where they are known already
+    points: Any = None  # and what a kernel with views reads
 
 
 @contextmanager
@@ -109,6 +110,7 @@ class Plan:
     held_fraction: float  # 0: none
     seed: int
     penalised: Penalised | None = None
+    views: kernels.Kernel | None = None  # the user's kernel, where it has some
 
     @property
     def n_free(self) -> int:
@@ -118,10 +120,13 @@ class Plan:
     def rows(self, block: Block) -> tuple[Any, FloatArray]:
         """Return the points of a block and the free features there."""
         T = np.asarray(block.T) if block.T is not None else self.features.at(block.given)
+        X = block.X
+        if self.views is not None:
+            X = block.points if block.points is not None else self.views.view(block.given)
         if self.penalised is None:
-            return block.X, T
+            return X, T
         F, Z = self.penalised.parts.at(np.asarray(T, dtype=np.float64))
-        return beside(block.X, Z, self.penalised.variance), F
+        return beside(X, Z, self.penalised.variance), F
 
     def sums(self, block: Block) -> Sums:
         """Return the sums of the rows of a block."""

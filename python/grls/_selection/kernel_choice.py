@@ -116,7 +116,7 @@ class _Chooser:
         return self._descent(family, widths, **options)[1]
 
     def tuned_on(self, family: Callable[[Any], Kernel], widths: FloatArray, units: FloatArray) -> FloatArray:
-        """Return widths that fewer rows gave, tuned on with these; columns that had no say are tried again."""
+        """Return widths that fewer rows gave, tuned on with these; columns without a say are tried again."""
         options = {"max_iter": 60, "tol": 1e-6}
         value, tuned = self._descent(family, widths, **options)
         revived = _revived(tuned, units)
@@ -198,7 +198,7 @@ def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
 def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
     """Return widths with which every column has a say again.
 
-    A column whose width is far too large has no gradient: what few rows could not tell from nothing, many may.
+    A column of far too large a width has no gradient: what few rows could not tell from nothing, many may.
     """
     relative = widths / units
     usual = np.exp(np.log(np.sort(relative)[: (len(relative) + 1) // 2]).mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,17 @@ from .runtime import get_num_threads
 def row_keys(X: Any, seed: int = 0) -> NDArray[np.uint64]:
     """Return a key of each row, (n,): it depends on the contents alone, dense or sparse, and on the seed."""
     return _core.row_keys(data=for_core(X), seed=seed, threads=get_num_threads())
+
+
+def text_keys(rows: Any, seed: int = 0) -> NDArray[np.uint64]:
+    """Return a key of each row, (n,), of documents or of a table with columns of text."""
+    if len(rows.shape) == 2:
+        items = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else map(tuple, rows)
+    else:
+        items = iter(rows)
+    salt = int(seed).to_bytes(8, "little", signed=True)
+    digests = b"".join(blake2b(repr(item).encode(), digest_size=8, key=salt).digest() for item in items)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

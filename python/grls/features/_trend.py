@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import integer
+from .._validation import as_rows, integer, is_table_of_numbers
 
 
 class PolynomialTrend(TransformerMixin, BaseEstimator):
@@ -49,6 +49,7 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.degree == 0  # the constant reads nothing
         return tags
 
     def fit(self, X: Any, y: Any = None) -> PolynomialTrend:
@@ -66,9 +67,11 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
         PolynomialTrend
             The fitted transformer.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         degree = integer(self.degree, "PolynomialTrend.degree", minimum=0)
-        self.centre_: NDArray[np.float64]
+        if degree == 0 and not is_table_of_numbers(X):
+            self.centre_ = np.zeros(0)  # the constant reads nothing of documents or columns of text
+            return self
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=degree > 0)
         if sparse.issparse(X) or degree == 0:
             self.centre_ = np.zeros(X.shape[1])
         else:
@@ -110,7 +113,12 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
 
     def _monomials_at(self, X: Any, origin: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        if self.degree == 0 and not is_table_of_numbers(X):
+            return np.ones((as_rows(X).shape[0], 1))
+        finite = self.degree > 0
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite
+        )
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X

@@ -39,8 +39,9 @@ all polynomials of degree below q among the features (1: ``features="constant"``
 ``"quadratic"``), and estimators check that they are there. None: nothing, a fit may fail.
 
 Kernels make kernels: ``k1 + k2``, ``k1 * k2``, ``2.0 * k``, ``k ** 3``, ``k.exp()``,
-``PowerSeries(k, coefficients)``, ``k.normalized()`` and ``k.on(columns)``. However long the formula, it is
-evaluated in one pass, and all its terms share the inner products and distances they read.
+``PowerSeries(k, coefficients)``, ``k.normalized()``, ``k.on(columns)`` and ``k.after(transformer)``. However
+long the formula, it is evaluated in one pass, and all its terms share the inner products and distances they
+read.
 """
 
 from __future__ import annotations
@@ -65,8 +66,10 @@ from .conditional import Log, Multiquadric, Polyharmonic, ThinPlate
 from .dot import Constant, Cosine, Linear, Polynomial, Sigmoid
 from .given import Function, Precomputed
 from .radial import ChiSquared, Gaussian, Laplace, Matern, Periodic, RationalQuadratic
+from .views import After
 
 __all__ = [
+    "After",
     "ChiSquared",
     "Constant",
     "Cosine",

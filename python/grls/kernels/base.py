@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,11 @@ from sklearn.utils import check_array
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
-from .._validation import FloatArray, shown
-from .lowering import Columns, Link, Lowering
+from .._validation import FloatArray, as_rows, is_table_of_numbers, shown
+from .lowering import ColumnChoice, Columns, Link, Lowering
+
+if TYPE_CHECKING:
+    from .views import After, Seen
 
 
 class Kernel(BaseEstimator):
@@ -47,14 +50,111 @@ class Kernel(BaseEstimator):
             k(x_i, z_j).
         """
         names = getattr(X, "columns", None)
+        if self.reads_given:
+            fitted, points = self.fit_views(_given(X), feature_names=names, refit=False)
+            others = points if Z is None else fitted.view(_given(Z))
+            return fitted.settled(points).matrix(points, others)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         Z = X if Z is None else check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
         return self.resolve(X, names).matrix(X, Z)
 
     def resolve(self, X: Any, feature_names: Sequence[str] | None = None) -> Kernel:
-        """Return a copy in which everything left to the data is fixed: ``"median"`` widths, column names."""
+        """Return a copy in which everything left to the data is fixed.
+
+        That are ``"median"`` widths, names of columns, and views that are not fitted yet.
+        """
+        if not self.reads_given:
+            return self.settled(X, feature_names)
+        fitted, points = self.fit_views(X, feature_names=feature_names, refit=False)
+        return fitted.settled(points)
+
+    def settled(self, points: Any, feature_names: Sequence[str] | None = None) -> Kernel:
+        """Return a copy with widths and names of columns fixed, from the points that the kernel reads.
+
+        Of a kernel with fitted views they are what `view` gives.
+        """
         copy: Kernel = clone(self)
-        copy._resolve(X, None if feature_names is None else list(feature_names))
+        names = None if feature_names is None or self._frame is not None else list(feature_names)
+        copy._settle(points, copy._frame, names)
+        return copy
+
+    # Views: what transformers make of the rows. See `grls.kernels.views`.
+
+    #: Where the columns of X stand in the matrix that a fitted kernel with views reads; None: it reads X.
+    _frame: Columns = None
+
+    @property
+    def reads_given(self) -> bool:
+        """Whether the kernel has views, or columns chosen by a function: it then reads rows as given."""
+        return self._frame is not None or self._reads_given()
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether all views of the kernel take sparse matrices."""
+        return all(views.takes_sparse(view.transformer) for view in self._views())
+
+    def fit_views(
+        self,
+        X: Any,
+        y: Any = None,
+        weights: FloatArray | None = None,
+        feature_names: Sequence[str] | None = None,
+        *,
+        refit: bool = True,
+    ) -> tuple[Kernel, Any]:
+        """Fit the views, and return the kernel with them and the matrix that it reads of these rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, data frame or array of documents, of shape (n, d) or (n,)
+            Rows as they were given.
+        y : array-like of shape (n,) or (n, k), default=None
+            Targets or labels, for transformers that want them.
+        weights : ndarray of shape (n,), default=None
+            Sample weights, for transformers that take them.
+        feature_names : sequence of str, default=None
+            Names of the columns.
+        refit : bool, default=True
+            Whether transformers that were fitted before are fitted to these rows. Those of a kernel that
+            comes from here, as ``kernel_`` of a fitted model does, never are.
+
+        Returns
+        -------
+        kernel : Kernel
+            A copy with fitted views.
+        points : {ndarray, CSR matrix} of shape (n, p)
+            What `matrix`, `times`, `diagonal` and `gram` of the copy take.
+        """
+        copy: Kernel = clone(self)
+        if not refit:
+            views.keep_fitted(self, copy)
+        look = views.Look(X, True, y, weights, refit)
+        points, frame = views.matrix_of(copy, look, feature_names)
+        copy._frame = tuple(frame.tolist())
+        return copy, points
+
+    def view(self, X: Any) -> Any:
+        """Return the matrix that a kernel with fitted views reads of new rows; X itself where it has none."""
+        return X if self._frame is None else views.matrix_of(self, views.Look(X, False), None)[0]
+
+    def _look(self, seen: Seen) -> None:
+        """Pass over rows as they were given: fit views, or let them see the rows."""
+        seen.read(self)
+
+    def _reads_given(self) -> bool:
+        return False
+
+    def _views(self) -> list[After]:
+        return []
+
+    def _hand_places_to(self, other: Kernel) -> None:
+        """Let another kernel read the same matrix."""
+        if self._frame is not None:
+            other._frame = self._frame
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        self._hand_places_to(copy)
         return copy
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
@@ -80,13 +180,13 @@ class Kernel(BaseEstimator):
     def lower(self, n_columns: int) -> Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
         lowering = Lowering(n_columns)
-        self._lower(lowering, None)
+        self._lower(lowering, self._frame)
         return lowering.formula()
 
     def lower_for_tuning(self, n_columns: int) -> tuple[Formula, list[Link]]:
         """Return the formula of a resolved kernel, and where its parameters stand in it."""
         lowering = Lowering(n_columns, tuning=True)
-        self._lower(lowering, None)
+        self._lower(lowering, self._frame)
         return lowering.formula(), lowering.links
 
     def is_same(self, other: Kernel, n_columns: int) -> bool:
@@ -95,13 +195,25 @@ class Kernel(BaseEstimator):
 
     def _written(self, n_columns: int) -> tuple[Any, ...]:
         lowering = Lowering(n_columns)
-        self._lower(lowering, None)
+        self._lower(lowering, self._frame)
         return lowering.written()
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return between what a positive parameter is tuned; X holds the columns this kernel reads."""
         value = np.asarray(getattr(self, parameter), dtype=np.float64)
         return 1e-5 * value, 1e5 * value
+
+    def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
+        """Fix in place what depends on the data, of this kernel and those it is made of.
+
+        X is the whole matrix, of which this kernel reads some columns; None: all. `names` are theirs.
+        """
+        if columns is None:
+            self._resolve(X, names)
+        elif isinstance(columns, range):
+            self._resolve(X[:, columns.start : columns.stop], names)
+        else:
+            self._resolve(X[:, list(columns)], names)
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         """Fix in place what depends on the data; X holds the columns this kernel reads."""
@@ -111,7 +223,7 @@ class Kernel(BaseEstimator):
 
     def demands(self, n_columns: int) -> list[tuple[Kernel, tuple[int, ...]]]:
         """Return the parts of a resolved kernel that need polynomials as features, with their columns."""
-        return self._demands(tuple(range(n_columns)))
+        return self._demands(self._frame or tuple(range(n_columns)))
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return [(self, columns)] if self.order else []
@@ -121,7 +233,7 @@ class Kernel(BaseEstimator):
 
         The third entry: whether the part is a summand, up to a factor, and nothing else is made of it.
         """
-        return self._inner_products(tuple(range(n_columns)), adds_up=True)
+        return self._inner_products(self._frame or tuple(range(n_columns)), adds_up=True)
 
     def _inner_products(
         self, columns: tuple[int, ...], *, adds_up: bool
@@ -163,8 +275,12 @@ class Kernel(BaseEstimator):
         """
         return compose.Normalized(self)
 
-    def on(self, columns: int | str | Sequence[int] | Sequence[str]) -> Kernel:
-        """Return this kernel acting on some columns only, given by position or by DataFrame name.
+    def on(self, columns: ColumnChoice) -> Kernel:
+        """Return this kernel acting on some columns only.
+
+        They are given by position, by DataFrame name, as a slice of either (of names with its end, as in
+        pandas), by one boolean for each, or by a function of X that returns one of these, such as
+        scikit-learn's ``make_column_selector(dtype_include="number")``.
 
         Examples
         --------
@@ -173,6 +289,35 @@ class Kernel(BaseEstimator):
         Gaussian(sigma=2.0).on(['x', 'y']) * Laplace(sigma=1.0).on('time')
         """
         return compose.OnColumns(self, columns)
+
+    def after(self, transformer: Any) -> Kernel:
+        """Return this kernel on a view of the rows, k(t(x), t(z)).
+
+        Parameters
+        ----------
+        transformer : transformer, callable or array-like of shape (d, p)
+            t: any scikit-learn transformer; a function of X; or a matrix A for the map x ↦ xA. Estimators
+            clone it and fit it inside ``fit``, with X, y and the sample weights where it takes them, and
+            their ``kernel_`` has the fitted one. Calling the kernel itself fits it to X, unless it is fitted.
+
+        Returns
+        -------
+        Kernel
+            With the parameters ``kernel`` and ``after``: ``kernel__after__…`` in a grid.
+
+        Examples
+        --------
+        >>> from grls.kernels import Cosine, Gaussian, Linear
+        >>> from sklearn.feature_extraction.text import TfidfVectorizer
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> Gaussian(sigma=1.0).after(StandardScaler()) + Linear()
+        Gaussian(sigma=1.0).after(StandardScaler()) + Linear()
+        >>> Cosine().after(TfidfVectorizer())(["a cat", "a dog", "the cat"]).round(2)
+        array([[1.  , 0.  , 0.61],
+               [0.  , 1.  , 0.  ],
+               [0.61, 0.  , 1.  ]])
+        """
+        return views.After(self, views.as_view(transformer))
 
     # A formula's repr can be read back, unless it has so many widths or columns that it shows some of them.
     # It puts parentheses where a looser operation stands inside a tighter one.
@@ -191,5 +336,16 @@ def _operand(value: Kernel | float) -> Kernel:
     return value if isinstance(value, Kernel) else dot.Constant(value)
 
 
+def _given(X: Any) -> Any:
+    """Return rows as views see them: what is no table of numbers as it is, and data frames."""
+    if not is_table_of_numbers(X):
+        return as_rows(X)
+    if hasattr(X, "columns"):
+        return X
+    return check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_all_finite="allow-nan"
+    )
+
+
 # The algebra's results are kernels themselves: their classes stand on this one.
-from . import compose, dot  # noqa: E402
+from . import compose, dot, views  # noqa: E402

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validation import column_positions, integer, real, shown
 from .base import Kernel
-from .lowering import Columns, Lowering
+from .lowering import ColumnChoice, Columns, Lowering
+
+if TYPE_CHECKING:
+    from .views import After, Seen
 
 
 class Sum(Kernel):
@@ -35,8 +38,21 @@ class Sum(Kernel):
         return None if None in orders else max(orders)  # type: ignore[type-var]
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
-        self.k1._resolve(X, names)
-        self.k2._resolve(X, names)
+        self._settle(X, None, names)
+
+    def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
+        self.k1._settle(X, columns, names)
+        self.k2._settle(X, columns, names)
+
+    def _reads_given(self) -> bool:
+        return self.k1._reads_given() or self.k2._reads_given()
+
+    def _views(self) -> list[After]:
+        return self.k1._views() + self.k2._views()
+
+    def _look(self, seen: Seen) -> None:
+        self.k1._look(seen)
+        self.k2._look(seen)
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         # Each summand needs its own polynomials, and only those.
@@ -96,7 +112,19 @@ class _Unary(Kernel):
         return self.kernel._inner_products(columns, adds_up=False)
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
-        self.kernel._resolve(X, names)
+        self._settle(X, None, names)
+
+    def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
+        self.kernel._settle(X, columns, names)
+
+    def _reads_given(self) -> bool:
+        return self.kernel._reads_given()
+
+    def _views(self) -> list[After]:
+        return self.kernel._views()
+
+    def _look(self, seen: Seen) -> None:
+        self.kernel._look(seen)
 
 
 class _SameOrder(_Unary):
@@ -256,21 +284,37 @@ class OnColumns(_SameOrder):
     ----------
     kernel : Kernel
         The kernel of these columns.
-    columns : int, str, or sequence of them
-        Positions (negative ones count from the end), or names of a DataFrame's columns.
+    columns : int, str, slice, sequence or callable
+        Positions (negative ones count from the end), names of a DataFrame's columns, a slice of either, one
+        boolean for each, or a function of X that returns one of these. One column of text that is given by
+        itself is what a vectorizer in a view reads; a list of one column is a table.
     """
 
-    def __init__(self, kernel: Kernel, columns: int | str | Sequence[int] | Sequence[str]) -> None:
+    def __init__(self, kernel: Kernel, columns: ColumnChoice) -> None:
         self.kernel = kernel
         self.columns = columns
 
-    def _positions(self, n_columns: int, names: list[str] | None) -> list[int]:
-        return column_positions(self.columns, n_columns, names, "kernel.on(columns)")
+    def _positions(self, n_columns: int, names: list[str] | None, columns: Any = None) -> list[int]:
+        wanted = self.columns if columns is None else columns
+        return column_positions(wanted, n_columns, names, "kernel.on(columns)")
 
-    def _resolve(self, X: Any, names: list[str] | None) -> None:
-        positions = self._positions(X.shape[1], names)
-        self.columns = positions
-        self.kernel._resolve(X[:, positions], None if names is None else [names[p] for p in positions])
+    def _reads_given(self) -> bool:
+        return callable(self.columns) or self.kernel._reads_given()
+
+    def _look(self, seen: Seen) -> None:
+        columns = self.columns(seen.rows()) if callable(self.columns) else self.columns
+        positions = self._positions(seen.n_columns, seen.names, columns)
+        is_one = isinstance(columns, str | Integral)
+        self.columns = positions[0] if is_one else positions
+        self.kernel._look(seen.within(positions, is_one=is_one))
+
+    def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
+        within = range(X.shape[1]) if columns is None else columns
+        positions = self._positions(len(within), names)
+        if not self._reads_given():
+            self.columns = positions
+        of_kernel = None if names is None else [names[p] for p in positions]
+        self.kernel._settle(X, tuple(within[p] for p in positions), of_kernel)
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))

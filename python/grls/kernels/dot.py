@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,9 @@ from scipy import sparse
 from .._validation import integer, real, shown
 from .base import Kernel
 from .lowering import Columns, Lowering
+
+if TYPE_CHECKING:
+    from .views import Seen
 
 
 class Constant(Kernel):
@@ -28,6 +31,9 @@ class Constant(Kernel):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         value = real(self.value, "Constant.value", minimum=0)
         lowering.combine("constant", value, owner=self, tunes={"a": "value"})
+
+    def _look(self, seen: Seen) -> None:
+        """Read no column."""
 
 
 class Linear(Kernel):

@@ -26,6 +26,10 @@ class Function(Kernel):
     def __init__(self, function: Callable[[Any, Any], ArrayLike]) -> None:
         self.function = function
 
+    def after(self, transformer: Any) -> Kernel:
+        """Refuse: the function reads the rows as they are."""
+        raise TypeError(f"{self!r} reads the rows as they are given: call the transformer in the function")
+
     def _written(self, n_columns: int) -> tuple[Any, ...]:
         return type(self), self.get_params()
 
@@ -69,6 +73,10 @@ class Precomputed(Function):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return "Precomputed()"
+
+    def after(self, transformer: Any) -> Kernel:
+        """Refuse: there are no points."""
+        raise ValueError("a precomputed kernel has no points that could be viewed by a transformer")
 
     def matrix(self, X: Any, Z: Any = None) -> FloatArray:
         """Return the matrix that was given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from .base import Kernel
 
 Columns = tuple[int, ...] | None  # None: all of them
+
+# What users may say: positions, names, a slice of either, booleans, or a function of X that gives these.
+ColumnChoice = int | str | slice | Sequence[int] | Sequence[str] | Sequence[bool] | Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
