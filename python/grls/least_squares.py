@@ -16,7 +16,7 @@ from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import Samples, Training
 from ._models.uncertainty import Uncertainty
-from ._selection import kernel_choice, kernel_parameters, regularization
+from ._selection import kernel_choice, kernel_parameters, metric, regularization
 from ._selection.choice import Choice, squared_error
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
@@ -107,7 +107,7 @@ class _GRLS(KernelMachine):
         assert kernel is not None
         counts = row_counts(self, samples.y, samples.weights)
         record: Record | None = None
-        if self._chooses_kernel():
+        if self._chooses_kernel() or self._learns_metric():
             kernel, record = self._choose_kernel(training, kernel, counts)
         variance, parts = self.feature_variance, None
         if variance != np.inf and training.T.shape[1]:
@@ -162,22 +162,30 @@ class _GRLS(KernelMachine):
 
     def _choose_kernel(
         self, training: Training, start: kernels.Kernel, counts: FloatArray | None
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
-        """Leave the family of the kernel and its widths to the data."""
-        X, T, targets, weights = (
-            training.samples.X,
-            training.T,
-            training.samples.targets,
-            training.samples.weights,
-        )
-        return kernel_choice.choose_kernel(
-            Choice(
-                KernelProblem(start, X, T, weights), targets, "loo", squared_error(targets, weights), counts
-            ),
-            noisy=is_regressor(self),
-            prepare=lambda kernel: about_the_data(kernel, X, T, free=self.feature_variance == np.inf),
-            stages=Stages(self.verbose),
-        )
+    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice | metric.Metric]:
+        """Leave the kernel to the data: its family and widths, or its metric."""
+        samples, T = training.samples, training.T
+        X, targets, weights = samples.X, samples.targets, samples.weights
+        problem = KernelProblem(start, X, T, weights)
+        choose = Choice(problem, targets, "loo", squared_error(targets, weights), counts)
+        stages = Stages(self.verbose)
+        record: kernel_choice.KernelChoice | metric.Metric
+        if self._chooses_kernel():
+            kernel, record = kernel_choice.choose_kernel(
+                choose,
+                noisy=is_regressor(self),
+                prepare=lambda kernel: about_the_data(kernel, X, T, free=self.feature_variance == np.inf),
+                stages=stages,
+            )
+        else:
+            diagonal = self.optimize == "metric_diagonal"
+            kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=stages)
+        if kernel.reads_given:
+            kernel, samples.X = kernel.fit_views(X)
+        return kernel, record
+
+    def _learns_metric(self) -> bool:
+        return isinstance(self.optimize, str) and self.optimize in ("metric", "metric_diagonal")
 
     def _chooses_kernel(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "auto"
@@ -241,6 +249,8 @@ class _GRLS(KernelMachine):
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
         if self.optimize is None or self.optimize is False:
             return False
+        if self._learns_metric() and not self._chooses_kernel():
+            return False  # before γ is chosen, whichever way that is done
         if self._chooses_kernel():
             if self.optimize is True:
                 return False  # it is tuned anyway
@@ -369,7 +379,7 @@ _PARAMETERS = """Parameters
         itself where the matrix is too ill-conditioned. "single" takes half the memory and keeps 3 to 6
         digits. "auto" is "mixed" for large and well regularised problems, else "double". With ``solver="cg"``
         "mixed" evaluates the kernel in single precision and corrects the residual in double precision.
-    optimize : None, True, str, list of str or dict, default=None
+    optimize : None, True, "metric", "metric_diagonal", str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
         names ("loo" or "reml"). More than three numbers follow the noise of leave-one-out: a regressor then
         chooses them by "reml", and takes them if leave-one-out agrees that they are better. True or "all":
@@ -380,7 +390,10 @@ _PARAMETERS = """Parameters
         grid of widths; where there are more than 500 points, on so many of them first, and with all rows from
         where the best way led. The result is never worse than the kernel as given. Widths given per column
         are tuned per column (``Gaussian("medians")`` is a good start). A dict,
-        ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each.
+        ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each. "metric" learns for a
+        kernel of distances in which directions of all columns they matter, by the average outer product of
+        the gradients of the kernel part in some rounds, of which leave-one-out picks one; `kernel_` is then
+        the kernel after a linear map. "metric_diagonal" scales columns only.
     n_restarts : int, default=0
         Further starts, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None
@@ -424,7 +437,8 @@ _PARAMETERS = """Parameters
     criterion_path_ : ndarray of shape (g,) or (g, k)
         The criterion there; smaller is better, and infinite where the matrix is not positive definite.
     optimization_ : Optimization or GridSearch
-        With `optimize`: the starts, where they led, criterion and iterations of each; or the grid. With
+        With `optimize`: the starts, where they led, criterion and iterations of each; the grid; or the rounds
+        of the metric. With
         ``kernel="auto"``: the kernels that were tried, and how they did.
     criterion_surface_ : ndarray of shape (v, …, g)
         With a dict as `optimize`: the criterion at each of its values and each γ.

@@ -11,12 +11,13 @@ from .. import kernels
 from .._selection import regularization
 from .._selection.kernel_choice import KernelChoice
 from .._selection.kernel_parameters import GridSearch, Optimization
+from .._selection.metric import Metric
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
 from .feature_prior import SplitFeatures
 
-Record = Optimization | GridSearch | KernelChoice
+Record = Optimization | GridSearch | KernelChoice | Metric
 
 
 @dataclass

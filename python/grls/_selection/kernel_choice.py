@@ -20,6 +20,7 @@ from .._validation import FloatArray
 from ..kernels import Gaussian, Kernel, Laplace, Linear, Matern
 from .choice import Choice
 from .descent import Objective, descend, gamma_limits
+from .metric import learn_metric
 from .parameters import Parameters
 
 # From the one that is right most often; the widths found for it are where the others start.
@@ -43,6 +44,10 @@ _AS_GOOD = 1.1  # times the squared error of the best on few rows: this one is t
 # Widths in units of their columns, over the mean of the smaller half of them: columns that have no say, and
 # where they start anew.
 _VANISHED, _REVIVED = 10.0, 3.0
+
+# What a metric must get the squared error of widths down to. It has d² parameters that saw the rows that are
+# left out, and claims up to a tenth for nothing.
+_CLEARLY_BETTER = 0.8
 
 _FEWEST_ROWS = 8  # beyond the features: fewer tell nothing of a kernel
 
@@ -111,6 +116,16 @@ class _Chooser:
                 look(float(factor))
         return min(values, key=values.__getitem__) * widths
 
+    def with_metric(
+        self, name: str, family: Callable[[Any], Kernel], widths: FloatArray, *, tuned: bool, n_rounds: int
+    ) -> Candidate:
+        """Return a kernel after a metric that is learnt from widths, tuned ones or those of the columns."""
+        width = 1.0 if tuned else None
+        learnt = learn_metric(
+            self._choose, family, widths, first_width=width, n_rounds=n_rounds, stages=self._stages
+        ).chosen
+        return Candidate(name, family(learnt.width).after(learnt.map), learnt.criterion, self.n_rows)
+
     def tuned(self, family: Callable[[Any], Kernel], widths: FloatArray, **options: Any) -> FloatArray:
         """Return widths per column by the restricted likelihood, beginning with these."""
         return self._descent(family, widths, **options)[1]
@@ -169,12 +184,16 @@ def choose_kernel(
     else:
         candidates = (_of_values if noisy else _of_labels)(few, many, record)
     record.candidates = list(candidates)
-    record.best = int(np.argmin([candidate.criterion for candidate in record.candidates]))
+    record.best = int(np.argmin([_handicapped(candidate) for candidate in record.candidates]))
     return record.candidates[record.best].kernel, record
 
 
+def _handicapped(candidate: Candidate) -> float:
+    return candidate.criterion / (_CLEARLY_BETTER if candidate.name.endswith("metric") else 1.0)
+
+
 def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
-    """Widths per column by likelihood, for each family on few rows and for the best one on many."""
+    """Widths per column by likelihood, for each family on few rows and for the best ones on many."""
     first = next(iter(FAMILIES.values()))
     medians = first("medians").resolve(few.X).sigma
     in_units = few.best_factor(first, medians, criterion="reml")
@@ -183,16 +202,42 @@ def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
         mine = widths if family is first else few.tuned(family, widths, max_iter=20, tol=1e-5)
         record.screened.append(few.candidate(name, family(mine)))
     ranked = sorted(record.screened, key=lambda candidate: candidate.criterion)
+    tuned = {candidate.name: candidate.kernel.sigma for candidate in ranked}
     if many.n_rows == few.n_rows:
         yield from ranked
     else:
         for candidate in ranked[:2]:
             if candidate.criterion <= _AS_GOOD * ranked[0].criterion:
-                family = FAMILIES[candidate.name]
-                yield many.candidate(
-                    candidate.name, family(many.tuned_on(family, candidate.kernel.sigma, medians))
-                )
+                name, family = candidate.name, FAMILIES[candidate.name]
+                tuned[name] = many.tuned_on(family, tuned[name], medians)
+                yield many.candidate(name, family(tuned[name]))
     yield many.candidate(f"{ranked[0].name}, one scale", FAMILIES[ranked[0].name](in_units))
+    yield from _mixed(few, many, ranked, tuned, medians, record)
+
+
+def _mixed(
+    few: _Chooser,
+    many: _Chooser,
+    ranked: list[Candidate],
+    tuned: dict[str, FloatArray],
+    medians: FloatArray,
+    record: KernelChoice,
+) -> Iterator[Candidate]:
+    """Yield a learnt metric, where one is clearly better than any widths on few rows."""
+    learnt = {}
+    for candidate in ranked:
+        family = FAMILIES[candidate.name]
+        for from_tuned, widths in ((True, candidate.kernel.sigma), (False, medians)):
+            name = f"{candidate.name}, metric"
+            learnt[candidate.name, from_tuned] = few.with_metric(
+                name, family, widths, tuned=from_tuned, n_rounds=2
+            )
+    record.screened += learnt.values()
+    name, from_tuned = min(learnt, key=lambda key: learnt[key].criterion)
+    best = learnt[name, from_tuned]
+    if best.criterion < _CLEARLY_BETTER * ranked[0].criterion:
+        widths = tuned[name] if from_tuned else medians
+        yield many.with_metric(best.name, FAMILIES[name], widths, tuned=from_tuned, n_rounds=5)
 
 
 def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
