@@ -166,7 +166,10 @@ class _GRLS(KernelMachine):
         """Leave the kernel to the data: its family and widths, or its metric."""
         samples, T = training.samples, training.T
         X, targets, weights = samples.X, samples.targets, samples.weights
-        problem = KernelProblem(start, X, T, weights)
+        # Leave-one-out beside features made from y claims what new rows do not keep, the more so the more
+        # there is to choose: the kernel is then chosen beside a constant.
+        beside = np.ones((len(T), 1)) if training.features.know_targets else T
+        problem = KernelProblem(start, X, beside, weights)
         choose = Choice(problem, targets, "loo", squared_error(targets, weights), counts)
         stages = Stages(self.verbose)
         record: kernel_choice.KernelChoice | metric.Metric
@@ -181,6 +184,7 @@ class _GRLS(KernelMachine):
             diagonal = self.optimize == "metric_diagonal"
             kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=stages)
         if kernel.reads_given:
+            record.metric = metric.scaled_metric(kernel, X, weights)
             kernel, samples.X = kernel.fit_views(X)
         return kernel, record
 
@@ -234,10 +238,14 @@ class _GRLS(KernelMachine):
         self.fit_seconds_ = dict(solution.seconds)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
         self._forget("optimization_", "criterion_surface_", "_estimation_error")
+        self._forget("metric_", "feature_importances_")
         if chosen.record is not None:
             self.optimization_ = chosen.record
             if isinstance(chosen.record, kernel_parameters.GridSearch):
                 self.criterion_surface_ = chosen.record.criterion
+            learnt = getattr(chosen.record, "metric", None)
+            if learnt is not None:
+                self.metric_, self.feature_importances_ = learnt
         if chosen.selection is not None:
             self.regularization_path_ = chosen.selection.path
             self.criterion_path_ = chosen.selection.criterion
@@ -442,6 +450,10 @@ _PARAMETERS = """Parameters
         ``kernel="auto"``: the kernels that were tried, and how they did.
     criterion_surface_ : ndarray of shape (v, …, g)
         With a dict as `optimize`: the criterion at each of its values and each γ.
+    metric_ : ndarray of shape (d, d)
+        Where a metric was learnt: A, with (x − z)ᵀA(x − z) the squared distance that the kernel reads.
+    feature_importances_ : ndarray of shape (d,)
+        Its diagonal in units of the columns' variances, as shares that add up to one.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
     loo_score_ : float

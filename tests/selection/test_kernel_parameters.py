@@ -327,19 +327,19 @@ def test_the_surface_can_be_drawn():
 def test_progress_is_told_when_asked_for(capsys):
     X, y, _ = data()
     options = {"regularization": "reml", "n_restarts": 1, "random_state": 0}
-    GRLSRegressor(optimize=True, **options).fit(X, y)
+    GRLSRegressor("gaussian", optimize=True, **options).fit(X, y)
     assert capsys.readouterr().out == ""
-    GRLSRegressor(optimize=True, verbose=1, **options).fit(X, y)
+    GRLSRegressor("gaussian", optimize=True, verbose=1, **options).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     for number, line in enumerate(lines, 1):
         assert re.fullmatch(rf"{PROGRESS}start {number}/2 \(60 rows\): reml \S+ at sigma=\S+, γ=\S+", line)
-    GRLSRegressor(optimize=True, verbose=2, **options).fit(X, y)
+    GRLSRegressor("gaussian", optimize=True, verbose=2, **options).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     steps = [line for line in lines if re.fullmatch(rf"{PROGRESS}start [12]/2, evaluation \d+: \S+", line)]
     assert len(lines) > 4
     assert len(steps) == len(lines) - 2
-    GRLSRegressor(optimize={"sigma": [1.0, 2.0]}, verbose=1, **options).fit(X, y)
+    GRLSRegressor("gaussian", optimize={"sigma": [1.0, 2.0]}, verbose=1, **options).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     for number, line in enumerate(lines, 1):
@@ -348,7 +348,7 @@ def test_progress_is_told_when_asked_for(capsys):
 
 def test_a_tuned_model_pickles_clones_and_forgets():
     X, y, _ = data()
-    model = GRLSRegressor(regularization="reml", optimize=True, n_restarts=0).fit(X, y)
+    model = GRLSRegressor("gaussian", regularization="reml", optimize=True, n_restarts=0).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.optimization_.n_iter == model.optimization_.n_iter
@@ -388,7 +388,7 @@ def test_a_tuned_model_pickles_clones_and_forgets():
 )
 def test_what_cannot_be_tuned_is_refused_and_leaves_the_model_alone(options, message):
     X, y, _ = data()
-    model = GRLSRegressor().fit(X, y)
+    model = GRLSRegressor("gaussian").fit(X, y)
     before = dict(vars(model))
     with pytest.raises((ValueError, TypeError), match=message):
         model.set_params(**options).fit(X, y)
@@ -400,7 +400,7 @@ def test_what_cannot_be_tuned_is_refused_and_leaves_the_model_alone(options, mes
 def test_accuracy_has_no_gradient():
     X, y, _ = data()
     with pytest.raises(ValueError, match='criterion="accuracy" has no gradient'):
-        GRLSClassifier(optimize=True, criterion="accuracy").fit(X, y[:, 0] > 0)
+        GRLSClassifier("gaussian", optimize=True, criterion="accuracy").fit(X, y[:, 0] > 0)
 
 
 @pytest.mark.parametrize(

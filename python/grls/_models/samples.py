@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from .. import features
 from .._validation import FloatArray, require_two_samples
@@ -66,6 +66,13 @@ class FreeFeatures:
 
     transformer: Any  # None: there are no features
     names: list[str]
+
+    @property
+    def know_targets(self) -> bool:
+        """Whether the features are made from y, so that a row left out has still told its neighbours."""
+        return (
+            hasattr(self.transformer, "__sklearn_tags__") and get_tags(self.transformer).target_tags.required
+        )
 
     @classmethod
     def fit(cls, specification: Any, given: Any, y: Any, n_rows: int) -> tuple[FreeFeatures, FloatArray]:

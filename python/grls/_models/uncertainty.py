@@ -72,11 +72,13 @@ class Uncertainty(RegressionFunction):
         confounded[undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])
+            tuned = self.regularization == "reml" and hasattr(self, "optimization_")
+            by_data = 'let the data choose the kernel\'s width (regularization="reml", optimize=True), or '
             warn(
                 f"the kernel {self.kernel_!r} can express what these features say, so that their "
                 f"coefficients are hardly determined: {named} (feature_coef_std_ is larger than the targets' "
-                "spread allows; predictions are not concerned). To read the coefficients let the data choose "
-                'the kernel\'s width (regularization="reml", optimize=True), or give it a smaller one',
+                "spread allows; predictions are not concerned). To read the coefficients "
+                f"{'' if tuned else by_data}give the kernel a smaller width",
                 ConfoundedFeaturesWarning,
             )
 

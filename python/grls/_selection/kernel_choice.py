@@ -69,6 +69,7 @@ class KernelChoice:
     screened: list[Candidate] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     best: int = 0  # of the candidates
+    metric: tuple[FloatArray, FloatArray] | None = None  # where one was learnt: see `Metric`
 
 
 def start_kernel(X: Any) -> Kernel:

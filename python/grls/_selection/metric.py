@@ -47,6 +47,7 @@ class Metric:
 
     rounds: list[Round]
     best: int
+    metric: tuple[FloatArray, FloatArray] | None = None  # of the rows as given, and the shares of its columns
 
     @property
     def chosen(self) -> Round:
@@ -102,7 +103,10 @@ def learn_metric(
         stages.report(f"metric, round {number}: leave-one-out error {rounds[-1].criterion:.6g}")
         if number == n_rounds:
             break
-        c = seen.problem.solve(choose.targets, float(selection.chosen)).c
+        try:
+            c = seen.problem.solve(choose.targets, float(selection.chosen)).c
+        except NotPositiveDefiniteError:
+            break  # hardly any noise: the gradients of such a fit are those of rounding errors
         gradients = radial_gradients(family, width, mapped, c) @ B.T  # (k, m, d), of the columns before B
         A = np.einsum("kmi,m,kmj->ij", gradients, weights / weights.sum(), gradients, optimize=True)
         root = _fourth_root(np.diag(np.diag(A)) if diagonal else A)
@@ -162,6 +166,15 @@ def metric_of(choose: Choice, kernel: Kernel, *, diagonal: bool, stages: Stages)
 
     learnt = learn_metric(choose, family, widths, first_width=first_width, diagonal=diagonal, stages=stages)
     return family(learnt.chosen.width).after(learnt.chosen.map), learnt
+
+
+def scaled_metric(kernel: Any, X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return the metric (d, d) that a kernel after a map reads, and what share columns have in distances."""
+    scaled = np.asarray(kernel.transformer.matrix) / kernel.kernel.sigma
+    metric = scaled @ scaled.T
+    mean = np.average(X, axis=0, weights=weights)
+    shares = np.diag(metric) * np.average((X - mean) ** 2, axis=0, weights=weights)
+    return metric, shares / (shares.sum() or 1.0)
 
 
 def _fourth_root(A: FloatArray) -> FloatArray | None:

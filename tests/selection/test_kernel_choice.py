@@ -1,0 +1,191 @@
+"""``kernel="auto"``: the kernel that the data speak for, whatever their units."""
+
+import numpy as np
+import pytest
+from grls import GRLSClassifier, GRLSRegressor
+from grls._selection.kernel_choice import KernelChoice
+from grls.features import Columns
+from grls.kernels import Gaussian, Linear, Matern
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+
+def table(m=150, d=5, seed=0):
+    """Return rows whose first columns matter, in units that have nothing to do with one another."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=m)
+    return X * 10.0 ** np.arange(-2, d - 2), y
+
+
+def labels_of(y):
+    return np.where(y > np.median(y), "high", "low")
+
+
+def test_it_is_the_default_and_keeps_what_was_tried():
+    X, y = table()
+    assert GRLSRegressor().kernel == GRLSClassifier().kernel == "auto"
+    model = GRLSRegressor().fit(X, y)
+    record = model.optimization_
+    assert isinstance(record, KernelChoice)
+    best = record.candidates[record.best]
+    assert best.criterion == min(candidate.criterion for candidate in record.candidates)
+    assert model.kernel_.is_same(best.kernel, X.shape[1])
+    assert {"Matern(nu=1.5)", "Gaussian", "Laplace"} <= {candidate.name for candidate in record.screened}
+    assert not hasattr(model.set_params(kernel=Gaussian()).fit(X, y), "optimization_")
+
+
+def test_columns_that_matter_are_found_and_the_error_is_lower():
+    X, y = table(m=300)
+    new, truth = table(m=300, seed=1)
+    chosen, fixed = GRLSRegressor().fit(X, y), GRLSRegressor(Gaussian("medians")).fit(X, y)
+    assert chosen.score(new, truth) > 0.95 > fixed.score(new, truth)
+    relative = chosen.kernel_.sigma / X.std(axis=0)
+    assert relative[:2].max() < 0.2 * relative[2:].min()
+
+
+@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+@pytest.mark.parametrize("m", [60, 500])
+def test_neither_units_nor_the_order_of_rows_matter(estimator, m):
+    X, y = table(m=m)
+    if estimator is GRLSClassifier:
+        y = labels_of(y)
+    values = "predict" if estimator is GRLSRegressor else "decision_function"
+    as_given = getattr(estimator().fit(X, y), values)(X)
+    units = 10.0 ** np.array([6, -6, 3, 0, -3])
+    assert_allclose(getattr(estimator().fit(X * units, y), values)(X * units), as_given, atol=1e-6)
+    order = np.random.default_rng(0).permutation(m)
+    assert_allclose(getattr(estimator().fit(X[order], y[order]), values)(X), as_given, atol=1e-6)
+
+
+def test_one_column_in_other_units_does_not_take_the_fit_away():
+    X, y = table(m=200, d=3)
+    spoilt = X * [1.0, 1.0, 1e6]
+    assert GRLSRegressor().fit(spoilt, y).loo_score_ > 0.95
+    assert GRLSRegressor("gaussian").fit(spoilt, y).loo_score_ < 0.5
+
+
+def test_constant_doubled_and_coded_columns():
+    X, y = table()
+    codes = np.random.default_rng(2).integers(0, 3, size=len(X))
+    plain = GRLSRegressor().fit(X, y)
+    more = np.column_stack([X, np.full(len(X), 7.0), X[:, 0], codes])
+    model = GRLSRegressor().fit(more, y)
+    assert model.loo_score_ > plain.loo_score_ - 0.02
+    flat = GRLSRegressor(regularization=1e-3).fit(np.ones((20, 2)), y[:20])
+    assert flat.predict([[1.0, 1.0]]) == pytest.approx(y[:20].mean())
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 9, 12])
+@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
+def test_a_handful_of_rows_is_enough(m, estimator):
+    X, y = table(m=m)
+    y = y if estimator is GRLSRegressor else np.arange(m) % 2
+    model = estimator(regularization=1e-2).fit(X, y)
+    assert np.isfinite(model.predict(X).astype(float)).all()
+    if m < 9:
+        assert isinstance(model.kernel_, Matern)
+        assert model.optimization_.candidates == []
+
+
+def test_integer_weights_are_copies():
+    X, y = table(m=60)
+    counts = np.random.default_rng(0).integers(1, 4, size=len(X))
+    weighted = GRLSRegressor().fit(X, y, sample_weight=counts)
+    repeated = GRLSRegressor().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"regularization": "reml"},
+        {"regularization": "gcv"},
+        {"regularization": 1e-5},
+        {"regularization": 1e-5, "solver": "cg"},
+        {"regularization": 1e-5, "formulation": "published"},
+        {"feature_variance": "auto"},
+        {"feature_variance": 1.0},
+        {"features": None},
+        {"features": Columns([4])},
+        {"optimize": True},
+    ],
+    ids=str,
+)
+def test_it_goes_with_all_other_parameters(options):
+    X, y = table()
+    model = GRLSRegressor(**options).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert isinstance(model.optimization_, KernelChoice)
+
+
+def test_several_outputs_and_classes():
+    X, y = table()
+    model = GRLSRegressor().fit(X, np.column_stack([y, -2 * y, X[:, 1]]))
+    assert model.predict(X).shape == (len(X), 3)
+    three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    assert GRLSClassifier().fit(X, three).loo_score_ > 0.8
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_of_many_columns_one_width_or_the_linear_kernel(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 60)) * (rng.uniform(size=(120, 60)) < 0.3)
+    y = X @ rng.normal(size=60) + 0.1 * rng.normal(size=120)
+    model = GRLSRegressor().fit(form(X), y)
+    assert isinstance(model.kernel_, Linear)
+    assert model.loo_score_ > 0.9
+    radial = GRLSRegressor().fit(form(X), np.exp(-((X**2).sum(axis=1)) / 20))
+    assert np.ndim(radial.kernel_.sigma) == 0
+
+
+def test_it_is_told_step_by_step(capsys):
+    X, y = table(m=60)
+    GRLSRegressor().fit(X, y)
+    assert capsys.readouterr().out == ""
+    GRLSRegressor(verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert any("kernel: Matern(nu=1.5), 60 rows: leave-one-out error" in line for line in lines)
+
+
+def test_the_errors_of_estimated_widths_are_known_after_reml():
+    X, y = table(m=80, d=2)
+    model = GRLSRegressor(regularization="reml").fit(X, y)
+    _, known = model.predict(X, return_std=True)
+    _, estimated = model.predict(X, return_std=True, unconditional=True)
+    assert np.all(estimated >= known * (1 - 1e-9))
+    assert np.any(estimated > known * 1.001)
+
+
+def test_features_made_from_labels_do_not_choose_the_kernel():
+    # Beside such features leave-one-out can claim what new rows do not keep: a constant stands in for them.
+    from grls.features import EstimatorFeatures
+    from sklearn.neighbors import KNeighborsRegressor
+
+    X, y = table()
+    beside = GRLSRegressor(features=EstimatorFeatures(KNeighborsRegressor(1))).fit(X, y)
+    alone = GRLSRegressor().fit(X, y)
+    assert beside.kernel_.is_same(alone.kernel_, X.shape[1])
+
+
+def test_known_features_leave_the_kernel_the_rest():
+    X, y = table(m=200)
+    steep = y + 50 * X[:, 4] / X[:, 4].std()
+    model = GRLSRegressor(features=Columns([4])).fit(X, steep)
+    assert model.loo_score_ > 0.99
+    relative = model.kernel_.sigma / X.std(axis=0)
+    assert relative[:2].max() < relative[4]
+
+
+def test_names_of_parameters_need_a_kernel():
+    X, y = table(m=30)
+    for wanted in ("sigma", ["sigma"], {"sigma": [1.0]}, "metric"):
+        with pytest.raises(ValueError, match='kernel="auto" tunes its kernel by itself'):
+            GRLSRegressor(optimize=wanted).fit(X, y)
+
+
+def test_it_can_be_cloned_and_fitted_again():
+    X, y = table(m=60)
+    model = GRLSRegressor().fit(X, y)
+    assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
