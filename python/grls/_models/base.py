@@ -269,7 +269,8 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _features_at(self, checked: Any, X: Any) -> FloatArray:
         if self.kernel_.reads_given:  # what is checked are the points that the kernel reads
-            checked = self._validate(X, reset=False)
+            floats = type(X) is np.ndarray and X.dtype in _FLOATS
+            checked = X if floats else self._validate(X, reset=False)
         return super()._features_at(checked, X)
 
     def _learnt(self, checked: Any) -> FloatArray:
