@@ -225,7 +225,10 @@ class After(_SameOrder):
     def _within(self, n_columns: int) -> range | tuple[int, ...] | None:
         """Return the view's columns in the matrix, None where they are all of it."""
         if not self.is_placed:
-            raise ValueError(f"the view {self.transformer!r} is not fitted: call kernel.resolve(X) first")
+            raise ValueError(
+                f"the view {self.transformer!r} is not fitted: call kernel.resolve(X) first; its parameters "
+                "can be chosen by GridSearchCV, but not by optimize"
+            )
         return None if self._columns == range(n_columns) else self._columns
 
     def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
