@@ -184,7 +184,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     feature_coef_ : ndarray of shape (1, n_components)
         What is added to Σ α k(x_i, x) to centre new points with the training means.
     X_fit_ : {ndarray, CSR matrix} of shape (m, d)
-        Training points, or the centres.
+        Training points, or the centres, as the views of the kernel show them where it has some.
     kernel_ : Kernel
         The kernel with its parameters fixed.
     eigen_solver_ : {"dense", "iterative"}

@@ -354,8 +354,9 @@ _PARAMETERS = """Parameters
         "auto": chosen from the data, whatever the units of the columns: the family (Matérn 3/2 and 5/2,
         Gaussian, Laplace) and a width for each column, by restricted likelihood (regression) and
         leave-one-out on some of the rows; of sparse data or more than 50 columns one width for all, and the
-        linear kernel beside them. An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula
-        of several; a name from the table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``,
+        linear kernel beside them. An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of
+        several, or one on a view of X, ``Linear().after(TfidfVectorizer())``, for which X may be a list of
+        documents; a name from the table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``,
         ``"precomputed"``, …); or a function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
@@ -459,7 +460,8 @@ _PARAMETERS = """Parameters
     loo_score_ : float
         Their R² (regression) or accuracy (classification).
     X_fit_ : {{ndarray, CSR matrix}} of shape (m, d)
-        Training points; rows of weight zero are left out.
+        Training points, as the views of the kernel show them where it has some; rows of weight zero are left
+        out.
     precision_ : {{"double", "mixed", "single"}}
         The precision used; "double" where "mixed" had to fall back.
     n_iter_ : int

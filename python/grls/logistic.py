@@ -98,7 +98,8 @@ class GRLogisticClassifier(Classification, KernelMachine):
     Parameters
     ----------
     kernel : Kernel, str or callable, default="gaussian"
-        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name; or a
+        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view
+        of X, ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
         function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
@@ -142,7 +143,8 @@ class GRLogisticClassifier(Classification, KernelMachine):
     features_ : transformer or None
         The fitted features.
     X_fit_ : {ndarray, CSR matrix} of shape (m, d)
-        Training points; rows of weight zero are left out.
+        Training points, as the views of the kernel show them where it has some; rows of weight zero are left
+        out.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)

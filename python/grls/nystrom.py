@@ -492,7 +492,8 @@ _PARAMETERS = """Parameters
     Attributes
     ----------
     X_fit_ : {ndarray, CSR matrix} of shape (M', d)
-        The centres, without those that add nothing to the others.
+        The centres, without those that add nothing to the others, as the views of the kernel show them where
+        it has some.
     dual_coef_ : ndarray of shape (M', k)
         a, with T_zᵀa = 0.
     feature_coef_ : ndarray of shape (l, k)

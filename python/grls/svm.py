@@ -56,7 +56,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     Parameters
     ----------
     kernel : Kernel, str or callable, default="gaussian"
-        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)`` or a formula of several; a name
+        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view
+        of X, ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name
         (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
         ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
@@ -117,7 +118,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     n_support_ : ndarray of shape (n_classes,)
         How many of them each class has.
     X_fit_ : {ndarray, CSR matrix} of shape (n_SV, d)
-        The support vectors; of a precomputed kernel, the matrix between them.
+        The support vectors, as the views of the kernel show them where it has some; of a precomputed kernel,
+        the matrix between them.
     rkhs_norm_ : ndarray of shape (n_pairs,)
         Norm √(cᵀΦc) of the kernel parts.
     classes_ : ndarray of shape (n_classes,)

@@ -18,6 +18,7 @@ def test_the_examples_of_the_readme_run():
     assert "period=12.0" in repr(names["season"].kernel_)
     assert np.allclose(known + learnt, names["model"].predict(names["x"]))
     assert names["std"] > 0
+    assert list(names["text"].predict(["the ball is in the goal", "oil for the engine"])) == ["sport", "cars"]
 
 
 def test_the_readme_names_one_command_for_the_demo_and_one_for_the_tests():

@@ -357,6 +357,30 @@ def test_columns_of_a_frame_have_kernels_by_type_and_name():
     assert_array_equal(model.predict(F_new), pickle.loads(pickle.dumps(model)).predict(F_new))
 
 
+def test_a_frame_of_numbers_is_seen_as_a_frame():
+    F, F_new = (pd.DataFrame(rows, columns=["a", "b", "c"]) for rows in (X, NEW))
+    weights = np.arange(40) % 3.0
+    kernel = scaled(Gaussian(1.0)).on(["c", "a"]) + Linear().on("b")
+    model = regressor(kernel, regularization=1e-2).fit(F, Y, sample_weight=weights)
+    plain = scaled(Gaussian(1.0)).on([2, 0]) + Linear().on(1)
+    peer = regressor(plain, regularization=1e-2).fit(X, Y, sample_weight=weights)
+    assert_allclose(model.predict(F_new), peer.predict(NEW), rtol=1e-10)
+    assert list(model.kernel_.k1.kernel.transformer.feature_names_in_) == ["c", "a"]
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert len(model.X_fit_) == np.count_nonzero(weights)
+
+
+def test_documents_of_weight_zero_are_no_documents():
+    weights = np.ones(10)
+    weights[[0, 7]] = 0
+    kept = np.flatnonzero(weights)
+    model = classifier(Linear().after(TfidfVectorizer()), regularization=1e-2)
+    weighted = clone(model).fit(DOCUMENTS, LABELS, sample_weight=weights)
+    without = clone(model).fit([DOCUMENTS[i] for i in kept], [LABELS[i] for i in kept])
+    assert_array_equal(weighted.decision_function(DOCUMENTS), without.decision_function(DOCUMENTS))
+    assert "mat" not in weighted.kernel_.transformer.vocabulary_
+
+
 def test_columns_chosen_by_a_function_need_no_view():
     F = frame()
     model = regressor(
@@ -397,6 +421,27 @@ def test_missing_values_are_for_the_view_to_fill():
     assert_array_equal(model.predict(Z), first.predict(filled))
     with pytest.raises(ValueError, match="columns that the kernel reads contains NaN"):
         regressor(Gaussian(1.0).after(SimpleImputer()) + Linear()).fit(Z, Y)
+
+
+def test_sparse_rows_are_refused_where_a_view_of_them_does_not_take_them():
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        regressor(scaled(Gaussian(1.0))).fit(sparse.csr_matrix(X), Y)
+    after_a_map = Gaussian(1.0).after(StandardScaler()).after(np.eye(3))  # the scaler sees what the map gives
+    model = regressor(after_a_map, regularization=1e-2).fit(sparse.csr_matrix(X), Y)
+    first = regressor(Gaussian(1.0), regularization=1e-2).fit(S, Y)
+    assert_allclose(model.predict(NEW), first.predict(S_NEW), rtol=1e-6)
+
+
+def test_parameters_of_views_are_not_for_optimize():
+    with pytest.raises(ValueError, match="by GridSearchCV, but not by optimize"):
+        regressor(
+            Gaussian(1.0).after(PCA(1)), regularization="loo", optimize={"after__n_components": [1, 2]}
+        ).fit(X, Y)
+    model = regressor(
+        scaled(Gaussian(1.0)), regularization="loo", optimize={"kernel__sigma": [0.01, 2.0]}
+    ).fit(X, Y)
+    assert model.kernel_.kernel.sigma == 2.0
+    assert_array_equal(model.kernel_.transformer.mean_, SCALED.mean_)
 
 
 # What cannot be.
@@ -471,6 +516,15 @@ def test_raw_rows_need_a_view_for_every_part():
         classifier(Linear().after(TfidfVectorizer())).fit(DOCUMENTS, LABELS[1:])
     with pytest.raises(ValueError, match="0 samples"):
         regressor(Linear().after(TfidfVectorizer()).on("text")).fit(frame()[:0], [])
+    with pytest.raises(ValueError, match="features='linear' needs rows of numbers"):
+        classifier(Linear().after(TfidfVectorizer()), features="linear").fit(DOCUMENTS, LABELS)
+    with pytest.raises(ValueError, match=r"could not convert string.*text needs a kernel on a view"):
+        classifier("linear").fit(DOCUMENTS, LABELS)
+    model = classifier(Linear().after(TfidfVectorizer())).fit(DOCUMENTS, LABELS)
+    with pytest.raises(ValueError, match="fitted to rows that are no table"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="is expecting 3 features"):
+        regressor(scaled(Gaussian(1.0))).fit(X, Y).predict(DOCUMENTS)
     with pytest.raises(ValueError, match="is not fitted"):
         scaled(Gaussian(1.0)).matrix(X, X)
 

@@ -1,6 +1,8 @@
 """Every model on views of the input: the same as transforming first, from documents and frames as well."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from grls import (
 from grls.features import PLSA
 from grls.kernels import Cosine, Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
+from repository import ROOT
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -218,3 +221,12 @@ def test_classes_of_towns_are_viewed_as_indicators():
     towns = np.array(["bonn", "rome", "oslo"])[RNG.integers(3, size=(90, 2))]
     model = SVMGBClassifier(Gaussian(1.0).after(OneHotEncoder())).fit(towns, towns[:, 0])
     assert_array_equal(model.predict(towns), towns[:, 0])
+
+
+def test_the_example_runs():
+    example = ROOT / "examples" / "documents.py"
+    if not example.exists():
+        pytest.skip("the examples are not part of this distribution")
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "tf-idf and free topics: 100.0% of 800 documents right" in done.stdout

@@ -65,14 +65,26 @@ class KernelEstimator(Estimator):
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
         kernel = self.kernel if options.get("reset", True) else getattr(self, "kernel_", self.kernel)
         if not (isinstance(kernel, kernels.Kernel) and kernel.reads_given):
-            return super()._validate(X, *y, **options)
-        if is_table_of_numbers(X):  # what is missing is for the views to fill, or to refuse
-            return super()._validate(X, *y, ensure_all_finite="allow-nan", **options)
-        return self._validate_raw(X, *y, **options)
+            try:
+                return super()._validate(X, *y, **options)
+            except ValueError as error:
+                if is_table_of_numbers(X):
+                    raise
+                remedy = "text needs a kernel on a view of it, such as Linear().after(TfidfVectorizer())"
+                raise ValueError(f"{error}; {remedy}") from error
+        if not is_table_of_numbers(X):
+            return self._validate_raw(X, *y, **options)
+        if not options.get("reset", True) and not hasattr(self, "n_features_in_"):
+            raise ValueError("the model was fitted to rows that are no table, and X is a table of numbers")
+        # What is missing is for the views to fill, or to refuse.
+        return super()._validate(X, *y, ensure_all_finite="allow-nan", **options)
 
     def _validate_raw(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
         """Return documents and tables with text as they are: what reads them is a transformer that checks."""
         rows = as_rows(X)
+        features = getattr(self, "features", None)
+        if isinstance(features, str) and features in ("linear", "quadratic"):
+            raise ValueError(f"features={features!r} needs rows of numbers, and X has text")
         if rows.shape[0] == 0:
             raise ValueError("there are no rows: X has 0 samples")
         validate_data(self, rows, reset=reset, skip_check_array=True)
@@ -269,7 +281,8 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _features_at(self, checked: Any, X: Any) -> FloatArray:
         if self.kernel_.reads_given:  # what is checked are the points that the kernel reads
-            checked = self._validate(X, reset=False)
+            floats = type(X) is np.ndarray and X.dtype in _FLOATS
+            checked = X if floats else self._validate(X, reset=False)
         return super()._features_at(checked, X)
 
     def _learnt(self, checked: Any) -> FloatArray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import column_positions
+from .._validation import column_positions, is_table_of_numbers
 
 
 class Columns(TransformerMixin, BaseEstimator):
@@ -18,8 +19,10 @@ class Columns(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    columns : int, str, or sequence of them, default=0
-        Positions (negative ones count from the end), or names of a DataFrame's columns.
+    columns : int, str, slice, sequence or callable, default=0
+        Positions (negative ones count from the end), names of a DataFrame's columns, a slice of either, one
+        boolean for each, or a function of X that returns one of these, such as scikit-learn's
+        ``make_column_selector(dtype_include="number")``. Other columns may be text.
     constant : bool, default=True
         Whether the constant comes with them.
 
@@ -31,16 +34,21 @@ class Columns(TransformerMixin, BaseEstimator):
            [1., 6.]])
     """
 
-    def __init__(self, columns: int | str | Sequence[int] | Sequence[str] = 0, constant: bool = True) -> None:
+    def __init__(self, columns: Any = 0, constant: bool = True) -> None:
         self.columns = columns
         self.constant = constant
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def fit(self, X: Any, y: Any = None) -> Columns:
         """Find the columns.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : {array-like, CSR matrix} of shape (n, d)
             Training data.
         y : None
             Not used.
@@ -50,11 +58,13 @@ class Columns(TransformerMixin, BaseEstimator):
         Columns
             The fitted transformer.
         """
-        X = validate_data(self, X, dtype=np.float64)
+        checked = self._table(X, reset=True)
         names = getattr(self, "feature_names_in_", None)
+        columns = self.columns(X) if callable(self.columns) else self.columns
         self.positions_ = column_positions(
-            self.columns, X.shape[1], None if names is None else list(names), "Columns(columns)"
+            columns, checked.shape[1], None if names is None else list(names), "Columns(columns)"
         )
+        self._numbers(checked)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -62,7 +72,7 @@ class Columns(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : {array-like, CSR matrix} of shape (n, d)
             Data.
 
         Returns
@@ -71,9 +81,23 @@ class Columns(TransformerMixin, BaseEstimator):
             The constant first, where it is wanted.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        chosen = X[:, self.positions_]
-        return np.column_stack([np.ones(X.shape[0]), chosen]) if self.constant else np.asarray(chosen)
+        chosen = self._numbers(self._table(X, reset=False))
+        return np.column_stack([np.ones(len(chosen)), chosen]) if self.constant else chosen
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """Return X, checked as numbers unless it has columns of text."""
+        if hasattr(X, "columns") and not is_table_of_numbers(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+
+    def _numbers(self, table: Any) -> NDArray[np.float64]:
+        """Return the columns, dense."""
+        chosen = _safe_indexing(table, self.positions_, axis=1)
+        if sparse.issparse(chosen):
+            return np.asarray(chosen.toarray())
+        if hasattr(chosen, "columns"):
+            chosen = check_array(chosen, dtype=np.float64, input_name="Columns(columns)")
+        return np.asarray(chosen)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns, after ``1`` for the constant."""

@@ -71,10 +71,14 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ndarray of shape (n, p)
             XA.
         """
-        return self._mapped(validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
+        if type(X) is not np.ndarray or X.dtype not in _FLOATS or X.ndim != 2:
+            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return self._mapped(X)
 
     def _mapped(self, X: Any) -> FloatArray:
-        A = check_array(self.matrix, dtype=_FLOATS, input_name="LinearMap.matrix")
+        A = np.asarray(self.matrix)
+        if A.ndim != 2 or A.dtype not in _FLOATS or not np.isfinite(A).all():
+            A = check_array(self.matrix, dtype=_FLOATS, input_name="LinearMap.matrix")
         if len(A) != X.shape[1]:
             raise ValueError(f"LinearMap.matrix has {len(A)} rows, but the data have {X.shape[1]} columns")
         return np.asarray(X @ A)

@@ -90,8 +90,9 @@ class Kernel(BaseEstimator):
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether all views of the kernel take sparse matrices."""
-        return all(views.takes_sparse(view.transformer) for view in self._views())
+        """Whether all views of the rows themselves take sparse matrices."""
+        nested = {id(inner) for view in self._views() for inner in view.kernel._views()}
+        return all(views.takes_sparse(view.transformer) for view in self._views() if id(view) not in nested)
 
     def fit_views(
         self,

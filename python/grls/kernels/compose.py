@@ -305,7 +305,8 @@ class OnColumns(_SameOrder):
         columns = self.columns(seen.rows()) if callable(self.columns) else self.columns
         positions = self._positions(seen.n_columns, seen.names, columns)
         is_one = isinstance(columns, str | Integral)
-        self.columns = positions[0] if is_one else positions
+        if seen.look.fits:
+            self.columns = positions[0] if is_one else positions
         self.kernel._look(seen.within(positions, is_one=is_one))
 
     def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:

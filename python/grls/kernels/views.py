@@ -9,7 +9,7 @@ columns stand is kept in the fitted kernel: at its root `_frame`, the place of e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,7 @@ class Look:
     y: Any = None
     weights: Any = None
     refits: bool = True  # whether transformers that are fitted already are fitted again
+    is_checked: bool = False  # whether the rows are known to be finite numbers
     own: set[int] = field(default_factory=set)  # columns that are read themselves
     blocks: list[tuple[After, Any, NDArray[np.intp]]] = field(default_factory=list)
 
@@ -178,12 +179,13 @@ class After(_SameOrder):
             raise TypeError(f"kernel.after needs a transformer, {self.transformer!r} has no method transform")
         values = self._fitted_values(rows, look) if look.fits else self.transformer.transform(rows)
         V = self._checked(values, look.n_rows)
-        if not look.fits and V.shape[1] != self._width:
+        if look.fits:
+            self._width = V.shape[1]
+        elif V.shape[1] != self._width:
             raise ValueError(
                 f"the view {self.transformer!r} gave {V.shape[1]} columns, but {self._width} when fitted"
             )
-        self._width = V.shape[1]
-        inner = Look(V, look.fits, look.y, look.weights, look.refits)
+        inner = Look(V, look.fits, look.y, look.weights, look.refits, is_checked=True)
         matrix, frame = matrix_of(self.kernel, inner, None)
         look.blocks.append((self, matrix, frame))
 
@@ -199,17 +201,18 @@ class After(_SameOrder):
         return self.transformer.fit(rows, look.y).transform(rows)
 
     def _checked(self, values: Any, n_rows: int) -> Any:
-        what = f"the view {self.transformer!r}"
         if not sparse.issparse(values):
             values = np.asarray(values)
             values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or values.shape[0] != n_rows:
-            raise ValueError(f"{what} has shape {values.shape}, expected ({n_rows}, columns)")
+            raise ValueError(
+                f"the view {self.transformer!r} has shape {values.shape}, expected ({n_rows}, columns)"
+            )
         if values.shape[1] == 0:
-            raise ValueError(f"{what} has no columns: the kernel {self.kernel!r} has nothing to read")
-        return check_array(
-            values, accept_sparse="csr", dtype=_FLOATS, order="C", ensure_min_samples=0, input_name=what
-        )
+            raise ValueError(
+                f"the view {self.transformer!r} has no columns: {self.kernel!r} has nothing to read"
+            )
+        return _finite(values, lambda: f"the view {self.transformer!r}")
 
     def place(self, columns: range | tuple[int, ...]) -> None:
         """Say where the columns stand, those of views of this view moved along."""
@@ -222,7 +225,10 @@ class After(_SameOrder):
     def _within(self, n_columns: int) -> range | tuple[int, ...] | None:
         """Return the view's columns in the matrix, None where they are all of it."""
         if not self.is_placed:
-            raise ValueError(f"the view {self.transformer!r} is not fitted: call kernel.resolve(X) first")
+            raise ValueError(
+                f"the view {self.transformer!r} is not fitted: call kernel.resolve(X) first; its parameters "
+                "can be chosen by GridSearchCV, but not by optimize"
+            )
         return None if self._columns == range(n_columns) else self._columns
 
     def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
@@ -275,7 +281,7 @@ def matrix_of(kernel: Kernel, look: Look, names: Sequence[str] | None) -> tuple[
     own = sorted(look.own)
     frame = np.full(look.n_columns or 0, -1, dtype=np.intp)
     frame[own] = np.arange(len(own))
-    parts = [_numbers(look.given, own, look.n_columns)] if own else []
+    parts = [_numbers(look, own)] if own else []
     start = len(own)
     for view, part, columns in look.blocks:
         if look.fits:
@@ -298,16 +304,20 @@ def _moved(columns: range | tuple[int, ...], start: int) -> range | tuple[int, .
     return tuple(c if c < 0 else c + start for c in columns)
 
 
-def _numbers(given: Any, columns: list[int], n_columns: int | None) -> Any:
+def _numbers(look: Look, columns: list[int]) -> Any:
     """Return columns that are read themselves, which must be finite numbers."""
-    chosen = given if len(columns) == n_columns else _safe_indexing(given, columns, axis=1)
+    whole = len(columns) == look.n_columns
+    chosen = look.given if whole else _safe_indexing(look.given, columns, axis=1)
+    return chosen if look.is_checked else _finite(chosen, lambda: "X in the columns that the kernel reads")
+
+
+def _finite(values: Any, what: Callable[[], str]) -> Any:
+    """Return a matrix of finite numbers for the core; ValueError says what is not one."""
+    ready = type(values) is np.ndarray and values.dtype in _FLOATS and values.flags.c_contiguous
+    if ready and np.isfinite(values).all():
+        return values
     return check_array(
-        chosen,
-        accept_sparse="csr",
-        dtype=_FLOATS,
-        order="C",
-        ensure_min_samples=0,
-        input_name="X in the columns that the kernel reads",
+        values, accept_sparse="csr", dtype=_FLOATS, order="C", ensure_min_samples=0, input_name=what()
     )
 
 
