@@ -89,6 +89,8 @@ def test_scikit_learn_checks_pass(estimator, check):
         PriorRLSRegressor(solver="cg", regularization=1e-3, tol=1e-10),
         PriorRLSClassifier(regularization="gcv", class_weight={}),
         PriorRLSClassifier(solver="cg", regularization=1e-3, tol=1e-10),
+        PriorRLSRegressor(kernel="gaussian", covariance=np.sqrt, regularization=1e-3),
+        PriorRLSClassifier(kernel=Laplace(1.0), regularization=1e-3, class_weight={}),
         GRLogisticClassifier(Gaussian(2.0), regularization=1e-2, class_weight={}),
         GRLogisticClassifier("linear", feature_variance=1e4),
         NystromGRLSRegressor(Laplace(1.0), regularization="holdout", validation_fraction=0.4),
