@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import KernelEstimator
 from ._models.kernel_components import find_components, inverse_roots
+from ._models.samples import given_rows
 from ._validation import FloatArray, integer, require_two_samples
 from .kernels.origin import about_the_data
 
@@ -90,8 +91,8 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         X : {array-like, CSR matrix} of shape (m, d)
             Points, or the kernel matrix for a precomputed kernel. They stand for the distribution that the
             eigenfunctions belong to.
-        y : None
-            Not used.
+        y : array-like of shape (m,), default=None
+            For views of the kernel whose transformer wants it; else not used.
 
         Returns
         -------
@@ -102,19 +103,21 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             integer(self.n_components, "n_components", minimum=1)
         with self._all_or_nothing():
             checked = self._validate(X)
-            require_two_samples(checked.shape[0])
-            kernel = self._checked_kernel(checked).resolve(checked, getattr(self, "feature_names_in_", None))
+            n_samples = checked.shape[0]
+            require_two_samples(n_samples)
+            self._checked_kernel(checked)
+            kernel, points = self._fitted_kernel(checked, given_rows(X, checked), y)
             # The kernel about another centre would be another kernel.
-            kernel = about_the_data(kernel, checked, np.empty((checked.shape[0], 0)), free=False)
-            found = find_components(kernel, checked, None, "the expansion of a kernel")
+            kernel = about_the_data(kernel, points, np.empty((n_samples, 0)), free=False)
+            found = find_components(kernel, points, None, "the expansion of a kernel")
             there = len(found.eigenvalues)
             if self.n_components is not None and self.n_components > there:
                 raise ValueError(
                     f"n_components={self.n_components}, but the matrix of {kernel!r} has {there} positive "
-                    f"eigenvalues in n_samples={checked.shape[0]}"
+                    f"eigenvalues in n_samples={n_samples}"
                 )
             found = found.first(there if self.n_components is None else self.n_components)
-            self.kernel_, self.X_fit_ = kernel, checked
+            self.kernel_, self.X_fit_ = kernel, points
             self.eigenvalues_, self.trace_ = found.eigenvalues, found.trace
             self.dual_coef_ = np.ascontiguousarray(found.coefficients * inverse_roots(found.eigenvalues))
             self._values = found.training * inverse_roots(found.eigenvalues)
@@ -134,8 +137,8 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
             e_j(x), of mean square one over the training points; the largest value there is positive.
         """
         check_is_fitted(self)
-        checked = self._validate(X, reset=False)
-        return np.asarray(self.kernel_.times(checked, self.X_fit_, self.dual_coef_))
+        points = self._view(X, self._validate(X, reset=False))
+        return np.asarray(self.kernel_.times(points, self.X_fit_, self.dual_coef_))
 
     def rkhs_norm(self, values: ArrayLike) -> Any:
         """Return the norm, in the kernel's space, of functions known at the training points.

@@ -244,6 +244,14 @@ class _PriorRLS(KernelMachine):
             mean = np.atleast_2d(mean).T if mean.any() else None
         return mean, covariances.as_covariance(covariance, n_columns)
 
+    def _view(self, X: Any, checked: Any) -> Any:
+        return super()._view(X, checked) if hasattr(self, "kernel_") else checked
+
+    def _features_at(self, checked: Any, X: Any) -> FloatArray:
+        if not hasattr(self, "kernel_"):
+            return FeatureMachine._features_at(self, checked, X)
+        return super()._features_at(checked, X)
+
     def _learnt(self, checked: Any) -> FloatArray:
         if hasattr(self, "kernel_"):
             return super()._learnt(checked)

@@ -121,3 +121,10 @@ def test_an_indefinite_kernel_and_wrong_values_are_told():
         model.rkhs_norm(np.ones(3))
     with pytest.raises(ValueError, match="n_samples must be at least 1"):
         model.sample(X, 0)
+
+
+def test_a_view_of_the_rows_is_expanded():
+    view = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.0]])
+    model = MercerExpansion(4, Gaussian(1.0).after(view)).fit(X)
+    alone = MercerExpansion(4, Gaussian(1.0)).fit(X @ view)
+    assert_allclose(model.transform(X_NEW), alone.transform(X_NEW @ view), atol=1e-9)

@@ -354,3 +354,15 @@ def test_the_root_needs_a_positive_semidefinite_matrix():
         core.kernel_root(X)
     with pytest.raises(ValueError, match="basis"):
         core.kernel_root(np.eye(3), "cholesky")
+
+
+def test_a_kernel_of_a_view_has_components():
+    view = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.0]])
+    model = PriorRLSRegressor(kernel=Laplace(1.0).after(view), covariance=variances, features="linear")
+    features = lambda Z: np.column_stack([np.ones(len(Z)), Z])  # noqa: E731
+    plain = GRLSRegressor(Laplace(1.0).after(view), features=features, regularization=0.1).fit(X, Y)
+    identity = PriorRLSRegressor(kernel=Laplace(1.0).after(view), features="linear", regularization=0.1).fit(
+        X, Y
+    )
+    assert_allclose(identity.predict(X_NEW), plain.predict(X_NEW), atol=1e-8)
+    assert np.isfinite(model.fit(X, Y).predict(X_NEW)).all()

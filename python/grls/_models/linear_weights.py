@@ -25,7 +25,7 @@ def linear_weights(kernel: Kernel, X: Any, c: FloatArray) -> FloatArray:
         return kernel.scale * linear_weights(kernel.kernel, X, c)
     if isinstance(kernel, OnColumns):
         out = np.zeros((X.shape[1], c.shape[1]))
-        columns = list(np.atleast_1d(kernel.columns))
+        columns = kernel._positions(X.shape[1], None)
         out[columns] = linear_weights(kernel.kernel, X[:, columns], c)
         return out
     raise AttributeError(f"coef_ is there for linear kernels only, and {kernel!r} is none")
