@@ -303,7 +303,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if finite and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
             problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
-        task = _Task(problem, labels, classes, pairs, solver, by_osqp)
+        task = _Task(training.kernel, problem, labels, classes, pairs, solver, by_osqp)
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = self._hard_margin(task, start)
@@ -343,7 +343,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     def _hard_margin(self, task: _Task, start: FloatArray | None) -> tuple[_Solved, NDArray[np.bool_]]:
         """Return the solution for C = ∞, by a C that grows until no coefficient is at its bound."""
         task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
-        unit = np.sqrt(spread_of(task.problem.kernel, task.problem.X))
+        unit = np.sqrt(spread_of(task.problem))
         n_pairs = len(task.pairs)
         C, goal, iterations = FIRST / unit**2, float(self.tol), np.zeros(n_pairs, dtype=np.intp)
         found: _Solved | None = None
@@ -355,9 +355,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             image = task.problem.kernel_times(solved.c)
             verdicts = []
             for p, part in enumerate(_parts(task, C)):
-                c = solved.c[part.rows, p]
-                known = image[part.rows, p] + part.T @ solved.beta[:, p]
-                verdicts.append(judge(c, part.y, image[part.rows, p], known, part.bounds))
+                rows = part.rows
+                verdicts.append(judge(part, solved.c[rows, p], solved.beta[:, p], image[rows, p]))
                 if verdicts[p].widest < SMALLEST_MARGIN * unit:
                     raise self._overlap(task, p, verdicts[p].widest / unit)
             solved.objective = np.array([verdict.objective for verdict in verdicts])
@@ -383,7 +382,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         a, b = task.classes[task.pairs[p]].tolist()
         return ValueError(
             f"C=inf asks for functions that separate the classes, but {a!r} and {b!r} overlap, or nearly so, "
-            f"in the space of the kernel {task.problem.kernel!r} and the features: no margin is wider than "
+            f"in the space of the kernel {task.kernel!r} and the features: no margin is wider than "
             f"{margin:.1g} of the samples' spread there; choose a finite C, another kernel or more features, "
             "or scale the columns"
         )
@@ -666,6 +665,7 @@ def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> 
 class _Task:
     """What is solved for all pairs of classes, whatever C."""
 
+    kernel: kernels.Kernel  # as the model has it, without features that have a prior
     problem: KernelProblem
     labels: NDArray[np.intp]  # (m,): positions in the classes
     classes: Any

@@ -13,25 +13,25 @@ below a share of the kernel's own size there is none that rounding could tell.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from .._solvers.certificate import PairOfClasses
+from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray
-from ..kernels import Kernel
 
 SMALLEST_MARGIN = 1e-5  # in units of the samples' distances in feature space
 FIRST, GROWTH = 1e2, 1e2  # C, in units of their inverse squares, and its steps
 _AT_BOUND = 1 - 1e-6
+_FEASIBLE = 1e-6  # what may be left of Tᵀc, as a share of its summands
 _LARGEST_VIOLATION = 0.1  # of a margin, in what may be scaled to fit
 
 
-def spread_of(kernel: Kernel, X: Any) -> float:
+def spread_of(problem: KernelProblem) -> float:
     """Return the mean squared distance of some samples from their middle, in feature space."""
-    m = X.shape[0]
+    m = len(problem.T)
     rows = np.unique(np.linspace(0, m - 1, min(m, 200)).astype(np.intp))
-    some = kernel.take(X, rows)
-    K = np.asarray(some if kernel.pairwise else kernel.matrix(some, some), dtype=np.float64)
+    K = problem.take(rows, np.ones(len(rows))).kernel_matrix()
     spread = float(np.diagonal(K).mean() - K.mean())
     size = float(np.abs(K).max(initial=0.0))
     return spread if spread > 1e-12 * size > 0 else size or 1.0
@@ -47,15 +47,17 @@ class Verdict:
     relative_gap: float
 
 
-def judge(c: FloatArray, y: FloatArray, image: FloatArray, f: FloatArray, bounds: FloatArray) -> Verdict:
-    """Return the verdict on coefficients c (n,) of one pair; image = Φc, f: the model function there."""
+def judge(pair: PairOfClasses, c: FloatArray, beta: FloatArray, image: FloatArray) -> Verdict:
+    """Return the verdict on the coefficients c (n,) and beta (l,) of one pair; image (n,) = Φc."""
+    y, T = pair.y, pair.T
     a = np.clip(y * c, 0, None)
     total, quadratic = float(a.sum()), max(float(c @ image), 0.0)
-    widest = np.inf if total == 0 else np.sqrt(quadratic) / total
-    margin = float((y * f).min())
-    if (a >= _AT_BOUND * bounds).any() or margin < 1 - _LARGEST_VIOLATION:
+    feasible = np.abs(T.T @ c) <= _FEASIBLE * (np.abs(T).T @ np.abs(c))  # else it bounds nothing
+    widest = np.sqrt(quadratic) / total if total > 0 and feasible.all() else np.inf
+    margin = float((y * (image + T @ beta)).min())
+    if (a >= _AT_BOUND * pair.bounds).any() or margin < 1 - _LARGEST_VIOLATION:
         return Verdict(False, widest, np.inf, np.inf)
     objective = 0.5 * quadratic / min(margin, 1.0) ** 2
-    lower = 0.0 if total == 0 else 0.5 / widest**2  # of all that separate the classes
+    lower = 0.5 / widest**2 if widest > 0 else 0.0  # of all that separate the classes
     gap = 0.0 if objective == 0 else max(objective - lower, 0.0) / objective
     return Verdict(True, widest, objective, gap)
