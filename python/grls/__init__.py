@@ -21,6 +21,7 @@ What to use when:
 `TransferPrior`         learns that prior from similar tasks
 `NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
 `KernelPCA`             principal components in a kernel's feature space
+`MercerExpansion`       eigenvalues and eigenfunctions of a kernel
 `grls.kernels`          kernels and their algebra
 `grls.features`         features that come up often
 `grls.plotting`         pictures of a model and of how it was chosen
@@ -44,6 +45,7 @@ from .exceptions import (
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
+from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
 from .svm import SVMGBClassifier
@@ -61,6 +63,7 @@ __all__ = [
     "IndefiniteKernelWarning",
     "KernelPCA",
     "LowRankCovariance",
+    "MercerExpansion",
     "NotPositiveDefiniteError",
     "NystromGRLSClassifier",
     "NystromGRLSRegressor",

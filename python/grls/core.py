@@ -13,23 +13,30 @@ Letters are the papers': T (m, l) features at the samples, Phi (m, m) kernel mat
 `solve_published`        eqs. (26)-(27) as they are printed
 `svm_gb_qp`              the quadratic program of SVM-GB, by OSQP
 `bias_lp`                the linear program of its bias, by OSQP
+`kernel_root`            X with XXᵀ = K: coordinates of the samples in the kernel's space
+`solve_prior`            eq. (7) of the Gaussian prior on the weights there
 =======================  ================================================================================
 
 Derivations are in docs/math.md, section "The model, in any basis" and those that follow it.
 Equation numbers are those of "Generalized Regularized Least-Squares Learning with Predefined Features", of
-the last two those of "Generalizing the Bias Term of Support Vector Machines".
+`svm_gb_qp` and `bias_lp` those of "Generalizing the Bias Term of Support Vector Machines", of the last two
+those of "Regularized Least Squares Classification with a Gaussian Regularization Prior".
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
 from sklearn.utils import check_array
 
-from ._solvers import bases, osqp
+from ._solvers import bases, covariance, osqp
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, choice, real, require_symmetric
+from .exceptions import NotPositiveDefiniteError
 from .kernels import Precomputed
 
 __all__ = [
@@ -38,10 +45,12 @@ __all__ = [
     "bias_lp",
     "dependence_tolerance",
     "independent_columns",
+    "kernel_root",
     "llt",
     "null_space",
     "phi_prime",
     "solve_exact",
+    "solve_prior",
     "solve_published",
     "svm_gb_qp",
 ]
@@ -358,3 +367,73 @@ def bias_lp(
     return osqp.bias(
         gram @ coefficients, checked, signs, np.ones(len(gram)), real(tol, "tol", above=0), max_iter
     )
+
+
+def kernel_root(K: ArrayLike, basis: str = "symmetric") -> FloatArray:
+    """Return X with XXᵀ = K, the samples' coordinates in the kernel's space.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Kernel matrix, positive semidefinite; otherwise `NotPositiveDefiniteError`.
+    basis : {"symmetric", "components"}, default="symmetric"
+        The paper's K^½ = U √λ Uᵀ of K = U λ Uᵀ, symmetric; or U √λ, in which a column is a component, the
+        largest first, and those of an eigenvalue that is rounding are left out.
+
+    Returns
+    -------
+    ndarray of shape (n, n) or (n, q)
+        X.
+    """
+    gram = _square(K, "K")
+    choice(basis, "basis", ("symmetric", "components"))
+    values, U = linalg.eigh(gram)
+    rounding = 10 * len(gram) * np.finfo(np.float64).eps * np.abs(values).max(initial=0)
+    if values[0] < -rounding:
+        raise NotPositiveDefiniteError(
+            f"K must be positive semidefinite: it has the eigenvalue {values[0]:.3g}"
+        )
+    kept = np.flatnonzero(values > rounding)[::-1]
+    X = U[:, kept] * np.sqrt(values[kept])
+    return np.ascontiguousarray(X if basis == "components" else X @ U[:, kept].T)
+
+
+def solve_prior(X: ArrayLike, Sigma: Any, y: ArrayLike, regularization: float = 1.0) -> FloatArray:
+    r"""Return the solution c of eq. (7), the stationary point of eq. (5).
+
+    .. math:: X X^T X X^T c + ρ n X Σ^{-1} X^T c = X X^T y
+
+    The weights are w = Xᵀc, and where rows repeat or depend on each other c is the one of least norm. For
+    Σ = I it solves eq. (2) with λ = ρ/2: it is the c of `solve_exact` for K = XXᵀ without features, γ = 2λ.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Samples, or their coordinates in a kernel's space: `kernel_root`.
+    Sigma : float or array-like of shape (d,) or (d, d)
+        The covariance of the weights: one variance, one for each, or a positive definite matrix.
+    y : array-like of shape (n,) or (n, k)
+        Targets.
+    regularization : float, default=1.0
+        ρ > 0; 1 is the paper's.
+
+    Returns
+    -------
+    ndarray of shape (n,) or (n, k)
+        c.
+    """
+    rows: FloatArray = check_array(X, dtype=np.float64, input_name="X")
+    targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    if len(targets) != len(rows):
+        raise ValueError(f"y has {len(targets)} values for {len(rows)} rows of X")
+    n, d = rows.shape
+    rho = real(regularization, "regularization", above=0)
+    prior = covariance.as_covariance(Sigma, d)
+    # X = P s Qᵀ; with b = s Pᵀc what is left of (7) is (s² + ρn QᵀΣ⁻¹Q) b = s Pᵀy.
+    P, s, Qt = linalg.svd(rows, full_matrices=False)
+    kept = s > max(n, d) * np.finfo(np.float64).eps * s.max(initial=0)
+    P, s, Q = P[:, kept], s[kept], Qt[kept].T
+    inner = Q.T @ prior.solve(np.ascontiguousarray(Q))
+    system = np.diag(s**2) + rho * n * (inner + inner.T) / 2
+    b = linalg.solve(system, (s * (P.T @ targets).T).T, assume_a="pos")
+    return np.asarray(P @ (b.T / s).T)

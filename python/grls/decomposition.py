@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelEstimator
+from ._models.kernel_components import NEGATIVE, fixed_signs, inverse_roots, require_finite
+from ._models.kernel_components import cleaned as _clean
 from ._models.progress import Stages
 from ._models.samples import given_rows
 from ._solvers import memory, spectrum
@@ -24,9 +26,6 @@ from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
 
 __all__ = ["KernelPCA"]
-
-_ZERO = 1e-12  # eigenvalues below this share of the largest are zero, as they are to scikit-learn
-_NEGATIVE = 1e-9  # below minus this share they are negative, and not rounding
 
 _BLOCK = 2**24  # values of Nyström features at a time: 128 MiB
 
@@ -60,7 +59,7 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     )
     centred = spectrum.centred_gram(kernel.gram(X))
     lower = centred.lower
-    _require_finite(lower, kernel)
+    require_finite(lower, kernel)
     # Divide and conquer, even for some of the eigenvectors: bisection and inverse iteration are slower from
     # a tenth of them on, and may return fewer than asked where eigenvalues repeat.
     values, vectors = linalg.eigh(lower, lower=True, overwrite_a=True, check_finite=False, driver="evd")
@@ -86,7 +85,7 @@ def _top_spectrum(
         "set n_centers, which stores no matrix of all samples",
     )
     top = spectrum.top_spectrum(kernel.gram(X), k, tolerance=tolerance, max_products=max_products, seed=seed)
-    _require_finite(top.values, kernel)
+    require_finite(top.values, kernel)
     unconverged = ""
     if not top.converged:
         share = float(np.max(top.residuals / np.abs(top.values).max()))
@@ -103,28 +102,6 @@ def _top_spectrum(
         top.products,
         unconverged,
     )
-
-
-def _require_finite(values: FloatArray, kernel: kernels.Kernel) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError(f"the kernel {kernel!r} is not finite at some samples: scale the data down")
-
-
-def _inverse_roots(values: FloatArray) -> FloatArray:
-    """Return 1/√λ where λ > 0, else 0."""
-    return np.sqrt(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
-
-
-def _clean(values: FloatArray) -> FloatArray:
-    """Return the eigenvalues with zeros for those that are rounding, or negative."""
-    return np.where(values > _ZERO * np.abs(values).max(initial=0), values, 0.0)
-
-
-def _signs(vectors: FloatArray) -> FloatArray:
-    """Return the signs that make the largest entry of each column positive."""
-    if vectors.size == 0:
-        return np.ones(vectors.shape[1])
-    return np.where(vectors.max(axis=0) < -vectors.min(axis=0), -1.0, 1.0)
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -415,12 +392,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         values = found.cleaned()
         kept = self._kept(values)
         vectors = found.vectors if kept.all() else found.vectors[:, kept]
-        vectors = vectors * _signs(vectors)
+        vectors = vectors * fixed_signs(vectors)
         self.X_fit_ = X
         self.n_iter_ = found.products
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors
         self.explained_variance_ratio_ = self.eigenvalues_ / found.trace if found.trace else self.eigenvalues_
-        self.dual_coef_ = self.eigenvectors_ * _inverse_roots(self.eigenvalues_)  # eq. (3.10)
+        self.dual_coef_ = self.eigenvectors_ * inverse_roots(self.eigenvalues_)  # eq. (3.10)
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.feature_coef_ = -(found.means @ self.dual_coef_)[None, :]
 
@@ -434,7 +411,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         stages.report(f"the whole spectrum of {c} centres by LAPACK")
         own = _dense_spectrum(self.kernel_, centers, c)
         self._warn_if_indefinite(own)
-        A = own.vectors * _inverse_roots(own.cleaned())
+        A = own.vectors * inverse_roots(own.cleaned())
         A -= A.mean(axis=0)
         offset = -own.means @ A
         with_mean = np.hstack([A, np.full((c, 1), 1 / c)])  # the last column: the mean over the centres
@@ -459,8 +436,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.n_iter_ = own.products
         self.dual_coef_ = A @ W * (eigenvalues > 0)
         self.feature_coef_ = ((offset - mean) @ W * (eigenvalues > 0))[None, :]
-        vectors = self._project(X) * _inverse_roots(eigenvalues)
-        signs = _signs(vectors)
+        vectors = self._project(X) * inverse_roots(eigenvalues)
+        signs = fixed_signs(vectors)
         self.dual_coef_ *= signs
         self.feature_coef_ *= signs
         self.eigenvalues_, self.eigenvectors_ = eigenvalues, vectors * signs
@@ -477,7 +454,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     def _warn_if_indefinite(self, found: _Spectrum) -> None:
         largest = np.abs(found.values).max(initial=0)
-        if found.smallest < -_NEGATIVE * max(largest, -found.smallest):
+        if found.smallest < -NEGATIVE * max(largest, -found.smallest):
             warnings.warn(
                 f"the kernel {self.kernel_!r} is not positive definite on these samples: its centred matrix "
                 f"has eigenvalues from {found.values.max():.3g} down to {found.smallest:.3g}; the negative "

@@ -5,7 +5,8 @@ They minimise
 .. math:: \frac{1}{2n} \sum_i (y_i - w^T x_i - β^T φ(x_i))^2 + \frac{ρ}{2} (w - μ)^T Σ^{-1} (w - μ)
 
 over the weights w of the columns and the coefficients β of predefined features, which are not penalised. A
-prior says which columns matter, and `grls.TransferPrior` learns one from similar tasks.
+prior says which columns matter, and `grls.TransferPrior` learns one from similar tasks. With a kernel the
+components of its matrix take the place of the columns.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
 
-from ._models.base import FeatureMachine
+from ._models.base import FeatureMachine, KernelMachine
 from ._models.classification import Classification, row_counts
 from ._models.feature_prior import beside, split
+from ._models.kernel_components import KernelComponents, find_components
 from ._models.regression import Regression
-from ._models.samples import Samples
+from ._models.samples import Samples, Training
 from ._selection import regularization
 from ._solvers import covariance as covariances
 from ._solvers.covariance import LowRankCovariance
@@ -35,14 +38,19 @@ from .transfer import TransferPrior
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
 
 
-class _PriorRLS(FeatureMachine):
-    """What the two estimators share: the parameters and the fit of all outputs at once."""
+class _PriorRLS(KernelMachine):
+    """What the two estimators share: the parameters and the fit of all outputs at once.
+
+    Without a kernel the columns of X are what has weights, and this is no kernel machine.
+    """
 
     def __init__(
         self,
         mean: Any = None,
         covariance: Any = None,
         *,
+        kernel: Any = None,
+        rank: int | None = None,
         features: Any = "constant",
         regularization: float | str = 1.0,
         regularization_grid: Any = 50,
@@ -54,6 +62,8 @@ class _PriorRLS(FeatureMachine):
     ) -> None:
         self.mean = mean
         self.covariance = covariance
+        self.kernel = kernel
+        self.rank = rank
         self.features = features
         self.regularization = regularization
         self.regularization_grid = regularization_grid
@@ -71,13 +81,44 @@ class _PriorRLS(FeatureMachine):
         choice(self.solver, "solver", SOLVERS)
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
+        if self.rank is not None:
+            integer(self.rank, "rank", minimum=1)
+        if self.kernel is None:
+            if self.rank is not None:
+                raise ValueError("rank counts components of a kernel matrix: give a kernel, or leave it None")
+            if callable(self.covariance):
+                raise ValueError(
+                    "covariance is a function of the eigenvalues of a kernel matrix: give a kernel, or the "
+                    "variances of the columns"
+                )
+        elif self.mean is not None or isinstance(self.covariance, TransferPrior):
+            raise ValueError(
+                "a mean, or a TransferPrior, is about the columns of X: it cannot be that of the components "
+                "of a kernel, which are found in the training rows; leave kernel=None"
+            )
+
+    def _samples(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> Samples:
+        if self.kernel is None:
+            return FeatureMachine._samples(self, X, raw, y, targets, weights)
+        return super()._samples(X, raw, y, targets, weights)
+
+    def _prepare(self, samples: Samples) -> Training:
+        if self.kernel is None:
+            return FeatureMachine._prepare(self, samples)
+        return super()._prepare(samples)
+
+    def _moves_kernel(self) -> bool:
+        # Components that differ in variance are those of the kernel about the origin that it has.
+        return super()._moves_kernel() and self.covariance is None and self.rank is None
 
     def _fit(self, samples: Samples) -> None:
         """Fit all columns of the targets."""
-        X, targets = samples.X, samples.targets
-        mean, covariance = self._prior(X.shape[1], targets.shape[1])
+        targets = samples.targets
         training = self._prepare(samples)
-        if self.formulation == "published":
+        components = None if training.kernel is None else self._components(training)
+        X = samples.X if components is None else components.training
+        mean, covariance = self._prior(X.shape[1], targets.shape[1], components)
+        if self.formulation == "published" and components is None:  # of components, (7) is the minimiser
             covariance = covariances.restricted_to_span(covariance, X)
         scaled, parts = covariance.times_root(X), None
         problem = RidgeProblem(scaled, training.T, samples.weights)
@@ -102,6 +143,7 @@ class _PriorRLS(FeatureMachine):
         self.coef_ = self._shaped_weights(np.ascontiguousarray((w if mean is None else w + mean).T))
         self._store_coefficients(training.features, b)
         self._store_leverage(training.T, samples.weights)
+        self._store_components(training, components, w)
         self.regularization_ = chosen
         self.solver_ = solver
         self.n_iter_ = max(int(solution.iterations), 1)
@@ -111,6 +153,40 @@ class _PriorRLS(FeatureMachine):
             self.criterion_path_ = selection.criterion
             if selection.loo_predictions is not None and self.formulation == "exact":
                 self._set_loo(samples.y, selection.loo_predictions + expected, samples.weights)
+
+    def _components(self, training: Training) -> KernelComponents:
+        """Return the components that have weights: all, or as many as were asked for or have variances."""
+        assert training.kernel is not None
+        samples = training.samples
+        found = find_components(
+            training.kernel, samples.X, samples.weights, "a prior on a kernel's components"
+        )
+        wanted, there = self.rank, len(found.eigenvalues)
+        rows = covariances.order_of(self.covariance)
+        if rows is not None:
+            if wanted is not None and wanted != rows:
+                raise ValueError(f"covariance is that of {rows} components, but rank={wanted}")
+            wanted = rows
+        if wanted is None:
+            return found
+        if wanted > there:
+            raise ValueError(
+                f"{wanted} components were asked for (rank, or the size of covariance), but the matrix of "
+                f"{training.kernel!r} has {there} with a positive eigenvalue in {training.n_samples} samples"
+            )
+        return found.first(wanted)
+
+    def _store_components(
+        self, training: Training, components: KernelComponents | None, w: FloatArray
+    ) -> None:
+        """Keep what predictions need where the weights w (q, k) are those of components."""
+        self._forget("kernel_", "X_fit_", "dual_coef_", "eigenvalues_")
+        self._gram_columns = None
+        if components is None:
+            return
+        self._store_kernel(training)
+        self.eigenvalues_ = components.eigenvalues
+        self.dual_coef_ = np.ascontiguousarray(self._per_output(components.coefficients @ w))
 
     def _select(
         self, problem: RidgeProblem, targets: FloatArray, counts: FloatArray | None
@@ -148,9 +224,13 @@ class _PriorRLS(FeatureMachine):
             )
         return solution
 
-    def _prior(self, n_columns: int, n_outputs: int) -> tuple[FloatArray | None, covariances.Covariance]:
+    def _prior(
+        self, n_columns: int, n_outputs: int, components: KernelComponents | None
+    ) -> tuple[FloatArray | None, covariances.Covariance]:
         """Return μ (d, k or 1), None for zero, and Σ."""
         covariance, mean = self.covariance, self.mean
+        if components is not None and callable(covariance):
+            covariance = _variances_by(covariance, components.eigenvalues)
         if isinstance(covariance, TransferPrior):
             learnt = covariance.learnt(n_columns)
             covariance, mean = learnt.covariance_, learnt.mean_ if mean is None else mean
@@ -164,11 +244,28 @@ class _PriorRLS(FeatureMachine):
             mean = np.atleast_2d(mean).T if mean.any() else None
         return mean, covariances.as_covariance(covariance, n_columns)
 
+    def _view(self, X: Any, checked: Any) -> Any:
+        return super()._view(X, checked) if hasattr(self, "kernel_") else checked
+
+    def _features_at(self, checked: Any, X: Any) -> FloatArray:
+        if not hasattr(self, "kernel_"):
+            return FeatureMachine._features_at(self, checked, X)
+        return super()._features_at(checked, X)
+
     def _learnt(self, checked: Any) -> FloatArray:
+        if hasattr(self, "kernel_"):
+            return super()._learnt(checked)
         return np.asarray(safe_sparse_dot(checked, np.atleast_2d(self.coef_).T))
 
     def _learner(self) -> str:
-        return "the weights"
+        return super()._learner() if hasattr(self, "kernel_") else "the weights"
+
+    @property
+    def rkhs_norm_(self) -> FloatArray:
+        """Norm of the learnt part in the kernel's space, one per output; |w| without a kernel."""
+        check_is_fitted(self)
+        # The components are orthonormal functions there, as the columns are for the linear kernel.
+        return np.asarray(np.linalg.norm(np.atleast_2d(self.coef_), axis=1))
 
     def _shaped_weights(self, weights: FloatArray) -> FloatArray:
         """Return w of all outputs, (k, d), as `coef_` has it."""
@@ -179,6 +276,17 @@ class _PriorRLS(FeatureMachine):
         raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
 
 
+def _variances_by(function: Any, eigenvalues: FloatArray) -> FloatArray:
+    """Return the variances that a function of the eigenvalues gives."""
+    given = np.asarray(function(eigenvalues.copy()), dtype=np.float64)
+    if given.shape not in ((), eigenvalues.shape) or not np.all(np.isfinite(given)) or np.any(given <= 0):
+        raise ValueError(
+            "covariance as a function takes the eigenvalues, here an array of shape "
+            f"{eigenvalues.shape}, and returns as many positive variances; it returned {given!r}"
+        )
+    return np.broadcast_to(given, eigenvalues.shape)
+
+
 _PARAMETERS = """Parameters
     ----------
     mean : array-like of shape (d,) or (k, d), default=None
@@ -186,7 +294,16 @@ _PARAMETERS = """Parameters
     covariance : float, array-like, LowRankCovariance or TransferPrior, default=None
         Σ: one variance for all columns; a vector of variances, one for each; a matrix of shape (d, d); a
         diagonal and a few shared directions; or what was learnt from reference tasks, mean included. None is
-        the identity, which makes this plain ridge regression. It must be positive definite.
+        the identity, which makes this plain ridge regression. It must be positive definite. With a kernel it
+        is the covariance of the weights of the components: a number; a vector or a matrix for as many of the
+        largest; or a function of the eigenvalues of K/m, an array, that returns the variances.
+    kernel : Kernel, str, callable or None, default=None
+        A kernel, as `GRLSRegressor` takes it. The weights are then those of the components of its matrix K
+        in the training rows, not centred, of unit length in its space: with the identity this is
+        `GRLSRegressor` with γ = ρ. Those of an eigenvalue below 10⁻¹² of the largest are left out. None: the
+        columns of X have the weights.
+    rank : int or None, default=None
+        How many components have weights, the largest first; the others have a variance of zero. None: all.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. They must
@@ -206,7 +323,8 @@ _PARAMETERS = """Parameters
         The minimiser, or eq. (7) as printed in the paper, which looks for w − μ among the combinations of the
         rows of X only. They differ where columns outnumber samples and Σ is not a multiple of the identity.
         For comparison with the paper only; it takes a dense matrix of the size of X, and a ρ chosen by name
-        leaves each row out of the restricted problem as it stands.
+        leaves each row out of the restricted problem as it stands. With a kernel both are the same, for the
+        rows span all components.
     solver : {{"auto", "cholesky", "cg"}}, default="auto"
         One Cholesky factorisation of the order of rows or columns, whichever are fewer; or conjugate
         gradients, which store no matrix and solve for all outputs together. "auto" takes what costs less.
@@ -218,7 +336,7 @@ _PARAMETERS = """Parameters
     Attributes
     ----------
     coef_ : ndarray of shape {coef}
-        Weights w of the columns.
+        Weights w of the columns, or of the components of the kernel.
     feature_coef_ : ndarray of shape (l, k)
         Coefficients β of the features (the constant's is what others call the intercept); zero where a
         feature was left out as dependent.
@@ -230,6 +348,16 @@ _PARAMETERS = """Parameters
         l, the number of features.
     features_ : transformer or None
         The fitted features.
+    kernel_ : Kernel
+        The kernel with its parameters fixed, where there is one; the next three too.
+    X_fit_ : {{ndarray, CSR matrix}} of shape (n, d)
+        The training rows.
+    dual_coef_ : ndarray of shape (n,) or (n, k)
+        Their kernel coefficients c: the learnt part is Σ c_i k(x_i, x).
+    eigenvalues_ : ndarray of shape (q,)
+        The eigenvalues of K/n that the components belong to: their mean squares, the largest first.
+    rkhs_norm_ : ndarray of shape (k,)
+        Norm of the learnt part in the kernel's space: |w|.
     regularization_ : float
         The ρ used.
     regularization_path_ : ndarray of shape (g,)
@@ -279,7 +407,12 @@ class PriorRLSRegressor(Regression, _PriorRLS):
     Notes
     -----
     A Cholesky factorisation takes min(n, d)³/3 operations; an iteration of conjugate gradients reads X twice,
-    for all outputs together, and its answer does not depend on the number of threads.
+    for all outputs together, and its answer does not depend on the number of threads. A kernel adds the whole
+    spectrum of its matrix, about 9n³ operations, and leave-one-out keeps the components that were found in
+    all rows: it is exact for the identity.
+
+    The paper's eqs. (1)-(2) have λ‖f‖² beside the loss 1/(2n)‖y − f‖²: λ = ρ/2, and the γ of `GRLSRegressor`
+    is ρ = 2λ.
 
     Examples
     --------
@@ -291,6 +424,13 @@ class PriorRLSRegressor(Regression, _PriorRLS):
     >>> model = PriorRLSRegressor(covariance=[100.0, 1e-6, 1e-6], features=None, regularization=1e-6)
     >>> model.fit(X, y).coef_.round(3)
     array([3., 0., 0.])
+
+    A prior in the space of a kernel, in which components count for less the smaller they are:
+
+    >>> x = np.linspace(0, 10, 60)[:, None]
+    >>> smooth = PriorRLSRegressor(kernel="gaussian", covariance=lambda mu: mu, regularization="loo")
+    >>> round(smooth.fit(x, np.sin(x[:, 0])).score(x, np.sin(x[:, 0])), 2)
+    1.0
     """
 
     def _shaped_weights(self, weights: FloatArray) -> FloatArray:
@@ -337,6 +477,8 @@ class PriorRLSClassifier(Classification, _PriorRLS):
         mean: Any = None,
         covariance: Any = None,
         *,
+        kernel: Any = None,
+        rank: int | None = None,
         features: Any = "constant",
         regularization: float | str = 1.0,
         regularization_grid: Any = 50,
@@ -350,6 +492,8 @@ class PriorRLSClassifier(Classification, _PriorRLS):
         super().__init__(
             mean,
             covariance,
+            kernel=kernel,
+            rank=rank,
             features=features,
             regularization=regularization,
             regularization_grid=regularization_grid,

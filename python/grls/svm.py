@@ -23,6 +23,8 @@ from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
+from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
+from ._models.linear_weights import linear_weights
 from ._models.progress import Stages
 from ._models.samples import Samples, Training
 from ._solvers import memory, osqp
@@ -64,7 +66,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
     C : float, default=1.0
-        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm).
+        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). ``inf``: a hard margin, for classes
+        that a function separates; ValueError where they overlap in the space of kernel and features. Weights
+        of samples and classes then make no difference.
     feature_variance : float, default=inf
         How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
         Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
@@ -120,6 +124,11 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     X_fit_ : {ndarray, CSR matrix} of shape (n_SV, d)
         The support vectors, as the views of the kernel show them where it has some; of a precomputed kernel,
         the matrix between them.
+    coef_ : ndarray of shape (n_pairs, d)
+        Weights of the columns, of a linear kernel: its part of the function but for a constant. What linear
+        features say of the same columns is in ``feature_coef_``.
+    intercept_ : ndarray of shape (n_pairs,)
+        The functions' constants, of a linear kernel beside ``features="constant"`` or None.
     rkhs_norm_ : ndarray of shape (n_pairs,)
         Norm √(cᵀΦc) of the kernel parts.
     classes_ : ndarray of shape (n_classes,)
@@ -256,7 +265,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         return self
 
     def _check_parameters(self) -> None:
-        real(self.C, "C", above=0)
+        if not self._is_hard():
+            real(self.C, "C", above=0)
         real(self.tol, "tol", above=0)
         real(self.cache_size, "cache_size", above=0)
         integer(self.max_iter, "max_iter", minimum=-1)
@@ -276,6 +286,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError('break_ties=True needs decision_function_shape="ovr"')
 
+    def _is_hard(self) -> bool:
+        return isinstance(self.C, float | np.floating) and bool(np.isposinf(self.C))
+
     def _fit(self, samples: Samples, classes: Any) -> None:
         stages = Stages(self.verbose)
         training = self._prepare(samples)
@@ -292,26 +305,12 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if finite and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
             problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
-        if by_osqp:
-            tol = _OSQP_SHARE * float(self.tol)
-            solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs, tol))
-            said = ~solved.converged  # by OSQP, in a warning of its own
-            if ((solved.relative_gap > self.tol) & ~said).any():
-                with warnings.catch_warnings():  # that is for us to say
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    again = _by_osqp(self, problem, labels, pairs, _OSQP_SHARE * tol)
-                solved.improve(_certified(self, problem, labels, pairs, again))
+        task = _Task(training.kernel, problem, labels, classes, pairs, solver, by_osqp)
+        start = None if by_osqp else self._start(training, labels, classes, len(pairs))
+        if self._is_hard():
+            solved, said = self._hard_margin(task, start)
         else:
-            start = self._start(training, labels, classes, len(pairs))
-            solution = self._solve(problem, labels, len(classes), solver, start, float(self.tol))
-            solved = _certified(self, problem, labels, pairs, solution)
-            said = np.zeros(len(pairs), dtype=bool)
-            if (np.asarray(solution.converged) & (solved.relative_gap > self.tol)).any():
-                # Reached by the numbers the solver went by, and not by the model: once more from here, in
-                # double precision.
-                tol = min(0.1 * float(self.tol), _DOUBLE_PRECISION)
-                again = self._solve(problem, labels, len(classes), solver, solved.c, tol)
-                solved.improve(_certified(self, problem, labels, pairs, again))
+            solved, said = self._solve_all(task, float(self.C), start, float(self.tol))
         self._warn(solved, said, classes, pairs)
         if parts is not None:
             solved.beta = parts.coefficients(solved.beta, solved.c, tau)
@@ -320,21 +319,83 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if stages.tells(1):
             self._report(stages)
 
-    def _solve(
-        self,
-        problem: KernelProblem,
-        labels: NDArray[np.intp],
-        n_classes: int,
-        solver: str,
-        start: FloatArray | None,
-        tol: float,
-    ) -> SvmSolution:
+    def _solve_all(
+        self, task: _Task, C: float, start: FloatArray | None, goal: float
+    ) -> tuple[_Solved, NDArray[np.bool_]]:
+        """Return the solution of all pairs, and of which pairs a warning was given that it is not there."""
+        if task.by_osqp:
+            tol = _OSQP_SHARE * goal
+            solved = _certified(self, task, C, _by_osqp(self, task, C, tol))
+            said = ~solved.converged  # by OSQP, in a warning of its own
+            if ((solved.relative_gap > goal) & ~said).any():
+                with warnings.catch_warnings():  # that is for us to say
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    again = _by_osqp(self, task, C, _OSQP_SHARE * tol)
+                solved.improve(_certified(self, task, C, again))
+            return solved, said
+        solution = self._solve(task, C, start, goal)
+        solved = _certified(self, task, C, solution)
+        if (np.asarray(solution.converged) & (solved.relative_gap > goal)).any():
+            # Reached by the numbers the solver went by, and not by the model: once more from here, in
+            # double precision.
+            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION))
+            solved.improve(_certified(self, task, C, again))
+        return solved, np.zeros(len(task.pairs), dtype=bool)
+
+    def _hard_margin(self, task: _Task, start: FloatArray | None) -> tuple[_Solved, NDArray[np.bool_]]:
+        """Return the solution for C = ∞, by a C that grows until no coefficient is at its bound."""
+        task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
+        unit = np.sqrt(spread_of(task.problem))
+        n_pairs = len(task.pairs)
+        C, goal, iterations = FIRST / unit**2, float(self.tol), np.zeros(n_pairs, dtype=np.intp)
+        found: _Solved | None = None
+        while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
+            with warnings.catch_warnings():  # C is a step on the way
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                solved, _ = self._solve_all(task, C, start, goal)
+            start, iterations = solved.c, iterations + solved.iterations
+            image = task.problem.kernel_times(solved.c)
+            verdicts = []
+            for p, part in enumerate(_parts(task, C)):
+                rows = part.rows
+                verdicts.append(judge(part, solved.c[rows, p], solved.beta[:, p], image[rows, p]))
+                if verdicts[p].widest < SMALLEST_MARGIN * unit:
+                    raise self._overlap(task, p, verdicts[p].widest / unit)
+            solved.objective = np.array([verdict.objective for verdict in verdicts])
+            solved.relative_gap = np.array([verdict.relative_gap for verdict in verdicts])
+            if found is None:
+                found = solved
+            else:
+                found.improve(solved)
+            found.iterations = iterations
+            if (found.relative_gap <= self.tol).all():
+                return found, np.zeros(n_pairs, dtype=bool)
+            if np.isfinite(found.relative_gap).all() and goal > 1e-4 * self.tol:
+                goal *= 1e-2  # the bound is no longer felt: the same once more, and better
+            else:
+                C *= GROWTH
+        assert found is not None
+        worst = int(found.relative_gap.argmax())
+        if np.isfinite(found.relative_gap[worst]):  # separated, if not with the widest margin: told below
+            return found, np.zeros(n_pairs, dtype=bool)
+        raise self._overlap(task, worst, SMALLEST_MARGIN)
+
+    def _overlap(self, task: _Task, p: int, margin: float) -> ValueError:
+        a, b = task.classes[task.pairs[p]].tolist()
+        return ValueError(
+            f"C=inf asks for functions that separate the classes, but {a!r} and {b!r} overlap, or nearly so, "
+            f"in the space of the kernel {task.kernel!r} and the features: no margin is wider than "
+            f"{margin:.1g} of the samples' spread there; choose a finite C, another kernel or more features, "
+            "or scale the columns"
+        )
+
+    def _solve(self, task: _Task, C: float, start: FloatArray | None, tol: float) -> SvmSolution:
         try:
-            return problem.svm(
-                labels,
-                n_classes,
-                float(self.C),
-                solver=solver,
+            return task.problem.svm(
+                task.labels,
+                len(task.classes),
+                C,
+                solver=task.solver,
                 tol=tol,
                 max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
                 cache_bytes=float(self.cache_size) * 2**20,
@@ -343,7 +404,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         except NotPositiveDefiniteError as error:
             less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
             raise NotPositiveDefiniteError(
-                f"the matrix of the kernel {problem.kernel!r} is not positive definite, or overflows: "
+                f"the matrix of the kernel {task.problem.kernel!r} is not positive definite, or overflows: "
                 f"choose another kernel{less}"
             ) from error
 
@@ -404,7 +465,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if not np.array_equal(classes, self.classes_) or self.dual_coef_.shape[1] != n_pairs:
             return None
         start = np.zeros((len(labels), n_pairs))
-        scaled = self.dual_coef_ * (float(self.C) / self._C_fit)
+        finite = np.isfinite(self.C) and np.isfinite(self._C_fit)
+        scaled = self.dual_coef_ * (float(self.C) / self._C_fit if finite else 1.0)
         if self.kernel_.pairwise:
             # Rows of a kernel matrix have no contents to be found by: they must all be there, as before.
             same = training.samples.rows is None and self._gram_columns is None
@@ -446,6 +508,24 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
     def support_vectors_(self) -> Any:
         """The support vectors, as `SVC` calls them."""
         return self.X_fit_
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of the columns, (n_pairs, d), of a linear kernel."""
+        check_is_fitted(self)
+        return np.ascontiguousarray(linear_weights(self.kernel_, self.X_fit_, self.dual_coef_).T)
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """The functions at the origin, (n_pairs,), of a linear kernel beside a constant or nothing."""
+        if self.coef_.shape[1] and self.feature_names_free_ not in ([], ["1"]):
+            raise AttributeError(
+                'intercept_ is there beside features="constant" or None only: see feature_coef_'
+            )
+        origin = np.zeros((1, self.n_features_in_))
+        if sparse.issparse(self.X_fit_):
+            origin = sparse.csr_matrix(origin)
+        return np.asarray((self._learnt(origin) + self._computed_features().sum(axis=0))[0])
 
     def _learnt(self, checked: Any) -> FloatArray:
         if self.kernel_.pairwise:
@@ -583,27 +663,46 @@ def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> 
     return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
 
 
-def _by_osqp(
-    model: SVMGBClassifier,
-    problem: KernelProblem,
-    labels: NDArray[np.intp],
-    pairs: NDArray[np.intp],
-    tol: float,
-) -> SvmSolution:
+@dataclass
+class _Task:
+    """What is solved for all pairs of classes, whatever C."""
+
+    kernel: kernels.Kernel  # as the model has it, without features that have a prior
+    problem: KernelProblem
+    labels: NDArray[np.intp]  # (m,): positions in the classes
+    classes: Any
+    pairs: NDArray[np.intp]  # (n_pairs, 2)
+    solver: str
+    by_osqp: bool
+
+
+def _parts(task: _Task, C: float) -> list[PairOfClasses]:
+    """Return the samples of every pair."""
+    out = []
+    for pair in task.pairs:
+        rows = np.flatnonzero(np.isin(task.labels, pair))
+        y = _signs(task.labels[rows], pair, len(task.classes))
+        weights = task.problem.weights_or_ones[rows]
+        out.append(PairOfClasses(rows, y, task.problem.T[rows], C * weights))
+    return out
+
+
+def _by_osqp(model: SVMGBClassifier, task: _Task, C: float, tol: float) -> SvmSolution:
     """Solve every pair by OSQP."""
+    problem, labels, pairs = task.problem, task.labels, task.pairs
     Phi, T = problem.kernel_matrix(), problem.T
     weights = problem.weights_or_ones
     c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
     solved, independent = [], []
     limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
-    for p, pair in enumerate(pairs):
-        rows = np.flatnonzero(np.isin(labels, pair))
+    for p, part in enumerate(_parts(task, C)):
+        rows = part.rows
         kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
         found = osqp.solve(
             Phi[np.ix_(rows, rows)],
             T[rows][:, kept],
-            _signs(labels[rows], pair, len(np.unique(labels))),
-            model.C * weights[rows],
+            part.y,
+            part.bounds,
             formulation=model.formulation,
             tol=tol,
             max_iter=limit,
@@ -645,23 +744,13 @@ class _Solved:
         self.iterations = self.iterations + other.iterations
 
 
-def _certified(
-    model: SVMGBClassifier,
-    problem: KernelProblem,
-    labels: NDArray[np.intp],
-    pairs: NDArray[np.intp],
-    solution: SvmSolution,
-) -> _Solved:
+def _certified(model: SVMGBClassifier, task: _Task, C: float, solution: SvmSolution) -> _Solved:
     """Return a solution with the objective and the gap of its coefficients, which are the model's."""
+    problem, parts = task.problem, _parts(task, C)
     c, beta = np.array(solution.c, order="C"), np.array(solution.beta)
-    weights, n_classes = problem.weights_or_ones, len(np.unique(labels))
-    parts = []
     inside = c.copy()
-    for p, pair in enumerate(pairs):
-        rows = np.flatnonzero(np.isin(labels, pair))
-        y = _signs(labels[rows], pair, n_classes)
-        parts.append(PairOfClasses(rows, y, problem.T[rows], model.C * weights[rows]))
-        inside[rows, p] = within_bounds(parts[-1], c[rows, p])
+    for p, part in enumerate(parts):
+        inside[part.rows, p] = within_bounds(part, c[part.rows, p])
     image = problem.kernel_times(c)
     feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
     if model.bias == "lp":

@@ -223,6 +223,24 @@ def test_machines_for_digits(paper, tmp_path):
 
 
 @pytest.mark.slow
+def test_networks_beside_machines(paper, tmp_path):
+    changes = ["training=400", "tune_rows=60", "epochs=2"]
+    assert performed(paper, tmp_path, "figure_4_5", changes=changes) == 0
+    claims = complete(tmp_path, "figure_4_5")["findings"]
+    assert any("contradicts itself" in claim["claim"] for claim in claims)
+    assert all(claim["reproduced"] is None for claim in claims)  # with so few digits
+    rows = {r["method"]: r for r in table(tmp_path, "figure_4_5")}
+    assert len(rows) == 6
+    assert float(rows["linear SVM, hinge loss, C = 1"]["accuracy"]) > 0.8
+    assert "kernel__a" in rows["sigmoid SVM"]["chosen"]
+    before = (tmp_path / "figure_4_5.csv").read_text(encoding="utf-8")
+    fewer = [*changes, "methods=['Gaussian SVM']"]  # how many there are says nothing about a cell
+    assert performed(paper, tmp_path, "figure_4_5", changes=fewer) == 0
+    assert table(tmp_path, "figure_4_5")[0] == next(iter(rows.values()))
+    assert before.startswith("method,")
+
+
+@pytest.mark.slow
 def test_choices_for_digits_are_made_without_the_test_digits(paper, tmp_path):
     from bench.paper.experiments import _digits
 

@@ -36,7 +36,7 @@ from .least_squares import (
 from .logistic import logistic_objective, logistic_slopes
 from .nystrom import nystrom_gcv, solve_nystrom, whitened, whitening
 from .pca import centred, centred_nystrom, kernel_pca, project
-from .prior import prior_map, prior_objective, prior_published
+from .prior import kernel_components, prior_map, prior_objective, prior_published
 from .selection import (
     central_differences,
     feature_kernel,

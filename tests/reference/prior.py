@@ -31,3 +31,13 @@ def prior_published(X, y, mean, Sigma, regularization=1.0):
     system = K @ K + regularization * len(y) * X @ np.linalg.solve(Sigma, X.T)
     c = np.linalg.lstsq(system, K @ (y - X @ mean), rcond=1e-12)[0]
     return mean + X.T @ c
+
+
+def kernel_components(K, weights=None):
+    """Z with ZZᵀ = K in components, A with Z = KA, and the eigenvalues of K/n, by singular values."""
+    w = np.ones(len(K)) if weights is None else weights
+    S = np.sqrt(w)
+    U, values, _ = np.linalg.svd(S[:, None] * K * S)
+    kept = values > 1e-12 * values[0]
+    U, values = U[:, kept], values[kept]
+    return U * np.sqrt(values) / S[:, None], S[:, None] * U / np.sqrt(values), values / w.sum()

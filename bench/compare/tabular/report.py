@@ -44,7 +44,7 @@ def shares(
     seconds: Cells,
     peer: str,
 ) -> tuple[int, int, float]:
-    """Return on how many tables ours is no worse by 1 %, of how many, and the median of peer ÷ our seconds."""
+    """Return where ours is no worse by 1 %, of how many tables, and the median of peer ÷ our seconds."""
     cells = [key for key, cell in errors.items() if OURS in cell and peer in cell]
     no_worse = sum(errors[key][OURS] <= 1.01 * errors[key][peer] for key in cells)
     ratios = [seconds[key][peer] / seconds[key][OURS] for key in cells]

@@ -12,7 +12,7 @@ from scipy import ndimage
 
 FILE = "mnist.npz"
 SIDE = 28  # pixels
-CLAIMED = {"linear": 0.9316, "Gaussian": 0.9835, "network": 0.9838}
+CLAIMED = {"linear": 0.9316, "linear by its error": 0.9416, "Gaussian": 0.9835, "network": 0.9838}
 SIGMA = 1 / np.sqrt(2 * 0.0039)  # the thesis's g = 0.0039 in exp(−g‖x − y‖²)
 
 

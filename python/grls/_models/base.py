@@ -264,9 +264,13 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         training.kernel = kernel
         names = None if kernel.reads_given else getattr(self, "feature_names_in_", None)
         require_polynomials(kernel, samples.X, training.T, None if names is None else list(names))
-        free = getattr(self, "feature_variance", np.inf) == np.inf
+        free = self._moves_kernel()
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
         return training
+
+    def _moves_kernel(self) -> bool:
+        """Whether a linear kernel beside a constant may be taken about any centre: the model is the same."""
+        return bool(getattr(self, "feature_variance", np.inf) == np.inf)
 
     def _store_kernel(self, training: Training) -> None:
         """Keep what predictions need of the training data."""

@@ -210,6 +210,13 @@ def as_covariance(value: Any, d: int) -> Covariance:
     )
 
 
+def order_of(value: Any) -> int | None:
+    """Return of how many weights the `covariance` parameter is one; None where it does not say."""
+    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[1]) == 2:
+        return int(np.shape(value[1])[0])
+    return len(value) if isinstance(value, list | tuple) or np.ndim(value) in (1, 2) else None
+
+
 def restricted_to_span(covariance: Covariance, X: Any) -> Covariance:
     """Return the covariance that leads to eq. (7) of the paper: w − μ in the span of the rows of X.
 

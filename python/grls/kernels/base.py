@@ -16,6 +16,7 @@ from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
 from .._validation import FloatArray, as_rows, is_table_of_numbers, shown
 from .lowering import ColumnChoice, Columns, Link, Lowering
+from .spectral import no_density
 
 if TYPE_CHECKING:
     from .views import After, Seen
@@ -177,6 +178,47 @@ class Kernel(BaseEstimator):
     def take(self, X: Any, rows: Any) -> Any:
         """Return some of the points; of a matrix in their place, its rows and columns."""
         return X[rows]
+
+    def spectral_density(self, omega: ArrayLike) -> FloatArray:
+        r"""Return the spectral density of a stationary kernel.
+
+        .. math:: k(x, z) = \int S(ω)\, e^{iω·(x - z)}\, dω, \quad
+                  S(ω) = (2π)^{-d} \int k(r, 0)\, e^{-iω·r}\, dr
+
+        By Bochner's theorem S is not negative; it integrates to k(x, x), and the faster it falls the smoother
+        are the functions of the kernel's space.
+
+        Parameters
+        ----------
+        omega : array-like of shape (n, d)
+            Angular frequencies, one column for each column of the data.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            S; infinite at 0 for kernels of very long tails.
+
+        Raises
+        ------
+        ValueError
+            Where the kernel is not stationary, has lines in place of a density (`Constant`, `Periodic`), or
+            is a product whose density has no closed form: factors on different columns and Gaussian ones
+            have.
+
+        Examples
+        --------
+        >>> from grls.kernels import Gaussian, Laplace
+        >>> Gaussian(sigma=1.0).spectral_density([[0.0], [5.0]]).round(6)
+        array([3.98942e-01, 1.00000e-06])
+        >>> Laplace(sigma=1.0).spectral_density([[0.0], [5.0]]).round(6)
+        array([0.31831 , 0.012243])
+        """
+        points = check_array(omega, dtype=np.float64, input_name="omega")
+        return self._spectral_density(points)
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        """Return it at ω (n, d), d the number of columns this kernel reads."""
+        raise no_density(self, "it is not stationary, or none is known")
 
     def lower(self, n_columns: int) -> Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""

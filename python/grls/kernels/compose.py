@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validation import column_positions, integer, real, shown
+from .._validation import FloatArray, column_positions, integer, real, shown
 from .base import Kernel
 from .lowering import ColumnChoice, Columns, Lowering
+from .spectral import composed_density
 
 if TYPE_CHECKING:
     from .views import After, Seen
@@ -69,6 +70,9 @@ class Sum(Kernel):
         self.k1._lower(lowering, columns)
         self.k2._lower(lowering, columns)
         lowering.combine(self._name)
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return composed_density(self, omega)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.k1._inside(self._binding)} {self._sign} {self.k2._inside(self._binding)}"
@@ -165,6 +169,9 @@ class Scaled(_SameOrder):
         self.kernel._lower(lowering, columns)
         lowering.combine("scale", real(self.scale, "Scaled.scale", above=0), owner=self, tunes={"a": "scale"})
 
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return composed_density(self, omega)
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{shown(self.scale)} * {self.kernel._inside(self._binding)}"
 
@@ -189,6 +196,9 @@ class Power(_Unary):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
         lowering.combine("power", degree=integer(self.exponent, "Power.exponent", minimum=1))
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return composed_density(self, omega)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.kernel._inside(self._binding + 1)} ** {shown(self.exponent)}"
@@ -316,6 +326,9 @@ class OnColumns(_SameOrder):
             self.columns = positions
         of_kernel = None if names is None else [names[p] for p in positions]
         self.kernel._settle(X, tuple(within[p] for p in positions), of_kernel)
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return composed_density(self, omega)
 
     def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
         return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))

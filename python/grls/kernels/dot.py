@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._validation import integer, real, shown
+from .._validation import FloatArray, integer, real, shown
 from .base import Kernel
 from .lowering import Columns, Lowering
+from .spectral import no_density
 
 if TYPE_CHECKING:
     from .views import Seen
@@ -34,6 +35,9 @@ class Constant(Kernel):
 
     def _look(self, seen: Seen) -> None:
         """Read no column."""
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        raise no_density(self, "a constant has all its weight at the frequency zero")
 
 
 class Linear(Kernel):

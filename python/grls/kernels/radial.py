@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from .._validation import FloatArray, real
 from .base import Kernel
 from .lowering import Columns, Lowering
+from .spectral import log_bessel, no_density
 from .widths import distance_range, median_distance
 
 
@@ -22,6 +23,12 @@ def _widths(value: Any, n_columns: int, name: str) -> tuple[float, ...]:
         what = "periods" if name.endswith("period") else "widths"
         raise ValueError(f"{name} has {len(values)} {what}, but the kernel reads {n_columns} columns")
     return values
+
+
+def _student(squares: FloatArray, volume: float, d: int, *, nu: float) -> FloatArray:
+    """Return the density of Matérn kernels: Student's t of 2ν degrees of freedom in d dimensions."""
+    log_constant = special.gammaln(nu + d / 2) - special.gammaln(nu) - d / 2 * np.log(2 * nu * np.pi)
+    return np.asarray(volume * np.exp(log_constant - (nu + d / 2) * np.log1p(squares / (2 * nu))))
 
 
 class Radial(Kernel):
@@ -63,6 +70,18 @@ class Radial(Kernel):
             parameters["widths"] = _widths(self.sigma, lowering.width_of(columns), name)
         lowering.term(term, columns, a, owner=self, tunes={slot: "sigma", **(tunes or {})}, **parameters)
 
+    def widths(self, n_columns: int) -> tuple[float, ...]:
+        """Return the width of each column of a resolved kernel."""
+        name = f"{type(self).__name__}.sigma"
+        if isinstance(self.sigma, str):
+            raise ValueError(f"{name} is still {self.sigma!r}: call kernel.resolve(X) first")
+        return _widths(self.sigma, n_columns, name)
+
+    def _in_widths(self, omega: FloatArray) -> tuple[FloatArray, float, int]:
+        """Return |σω|² (n,), the product of the widths, and how many columns there are."""
+        sigma = np.array(self.widths(omega.shape[1]))
+        return np.sum((omega * sigma) ** 2, axis=1), float(np.prod(sigma)), len(sigma)
+
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return widths from about the smallest distance to well beyond the largest."""
         if parameter != "sigma":
@@ -92,6 +111,10 @@ class Gaussian(Radial):
 
     _term = "gaussian"
 
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        squares, volume, d = self._in_widths(omega)
+        return np.asarray(volume * (2 * np.pi) ** (-d / 2) * np.exp(-squares / 2))
+
 
 class Laplace(Radial):
     """The Laplace kernel, k(x, z) = exp(−‖x − z‖ / σ), with the Euclidean norm.
@@ -104,6 +127,9 @@ class Laplace(Radial):
     """
 
     _term = "laplace"
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return _student(*self._in_widths(omega), nu=0.5)
 
 
 class Matern(Radial):
@@ -134,6 +160,9 @@ class Matern(Radial):
         term = "laplace" if nu == 0.5 else "matern"
         self._lower_with_width(lowering, columns, term=term, degree=int(2 * nu))
 
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        return _student(*self._in_widths(omega), nu=real(self.nu, "Matern.nu", above=0))
+
 
 class RationalQuadratic(Radial):
     """The rational quadratic kernel, k(x, z) = (1 + ‖x − z‖² / (2ασ²))^−α: Gaussians of many widths at once.
@@ -155,6 +184,23 @@ class RationalQuadratic(Radial):
         alpha = real(self.alpha, "RationalQuadratic.alpha", above=0)
         tunes = {"b": "alpha"}
         self._lower_with_width(lowering, columns, tunes, term="rational_quadratic", b=alpha)
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        # Gaussians of precisions that have a gamma distribution, so that S is a Bessel function of the third
+        # kind: docs/math.md, section "Spectral densities and Mercer's expansion".
+        squares, volume, d = self._in_widths(omega)
+        alpha = real(self.alpha, "RationalQuadratic.alpha", above=0)
+        order = alpha - d / 2
+        u = np.sqrt(squares)
+        z = np.sqrt(2 * alpha) * u
+        small = z < 1e-8 if order > 0 else z == 0
+        inside = np.where(small, 1.0, u)
+        logarithm = order * np.log(inside / np.sqrt(2 * alpha)) + np.log(2)
+        logarithm += log_bessel(order, np.sqrt(2 * alpha) * inside)
+        at_zero = special.gammaln(order) - order * np.log(alpha) if order > 0 else np.inf
+        logarithm = np.where(small, at_zero, logarithm)
+        constant = alpha * np.log(alpha) - special.gammaln(alpha) - d / 2 * np.log(2 * np.pi)
+        return np.asarray(volume * np.exp(constant + logarithm))
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return an alpha between very unlike widths and one width, or the bounds of the width."""
@@ -201,6 +247,9 @@ class Periodic(Radial):
         if np.ndim(self.period) == 0:
             ranges = ranges.max()
         return 2 * ranges / X.shape[0], 2 * ranges
+
+    def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        raise no_density(self, "a periodic function has lines at multiples of its frequency")
 
 
 def _wound(X: Any, periods: FloatArray) -> Any:
