@@ -12,7 +12,7 @@ Letters are the papers': T (m, l) features at the samples, Phi (m, m) kernel mat
 `solve_exact`            the minimiser of eq. (2)
 `solve_published`        eqs. (26)-(27) as they are printed
 `svm_gb_qp`              the quadratic program of SVM-GB, by OSQP
-`bias_lp`                the linear program of its bias, by OSQP
+`bias_lp`                the linear program (25) of its bias, by OSQP; by HiGHS where that falls short
 =======================  ================================================================================
 
 Derivations are in docs/math.md, section "The model, in any basis" and those that follow it.
@@ -22,17 +22,21 @@ the last two those of "Generalizing the Bias Term of Support Vector Machines".
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ._solvers import bases, osqp
+from ._solvers import bases, bias_program, osqp
+from ._solvers.bias_program import Bias
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, choice, real, require_symmetric
 from .kernels import Precomputed
 
 __all__ = [
+    "Bias",
     "assemble",
     "assemble_orthonormal",
     "bias_lp",
@@ -289,9 +293,9 @@ def svm_gb_qp(
         The program as printed, with H, E₁ = I and E₂ of the pivot samples; or with virtual samples (section
         4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E.
     tol : float, default=1e-6
-        OSQP's absolute and relative tolerance.
+        Duality gap to reach, relative to the objective ½cᵀΦc + CΣξ.
     max_iter : int, default=100000
-        OSQP's iterations at most; `ConvergenceWarning` with the residuals where they do not suffice.
+        OSQP's iterations at most; `ConvergenceWarning` with the gap where they do not suffice.
 
     Returns
     -------
@@ -323,38 +327,96 @@ def svm_gb_qp(
     return 2 * gamma * signs * solution.c, solution.lambda_tilde, solution.c, solution.beta
 
 
+@overload
 def bias_lp(
-    Phi: ArrayLike, T: ArrayLike, y: ArrayLike, c: ArrayLike, *, tol: float = 1e-6, max_iter: int = 100_000
-) -> FloatArray:
-    r"""Solve the linear program (25) for the features' coefficients by OSQP.
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_info: Literal[False] = ...,
+) -> FloatArray: ...
+
+
+@overload
+def bias_lp(
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_info: Literal[True],
+) -> Bias: ...
+
+
+def bias_lp(
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+    return_info: bool = False,
+) -> FloatArray | Bias:
+    r"""Solve the linear program (25) for the features' coefficients by OSQP, or by HiGHS.
 
     .. math:: \min_β \frac1m \sum_i ξ_i, \quad y_i \Big( \sum_p β_p φ_p(x_i) + \sum_j c_j Φ(x_j, x_i) \Big)
               ≥ 1 - ξ_i, \quad ξ_i ≥ 0
+
+    OSQP solves it in orthonormal coordinates of the features: loosely at first, then again and again for the
+    samples near the kink ξ_i = 0, until the duality gap is small. If it is not after a dozen times, or after
+    `max_iter` iterations, `scipy.optimize.linprog` finishes.
 
     Parameters
     ----------
     Phi : array-like of shape (m, m)
         Kernel matrix.
     T : array-like of shape (m, l)
-        Features at the samples; with φ' in their place the solution is the λ̃ that goes with them.
+        Features at the samples; with φ' in their place the solution is the λ̃ that goes with them. Columns
+        that depend on others get the coefficient zero.
     y : array-like of shape (m,)
         Labels -1 and 1.
     c : array-like of shape (m,)
         Kernel coefficients, such as those of `svm_gb_qp`.
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the ξ_i, not negative; the mean is a weighted one then.
     tol : float, default=1e-6
-        OSQP's absolute and relative tolerance.
+        How far the objective may be above the minimum, relative to itself.
     max_iter : int, default=100000
-        OSQP's iterations at most.
+        OSQP's iterations at most; then HiGHS takes over.
+    return_info : bool, default=False
+        Whether to return, beside β, who found it and how good it is.
 
     Returns
     -------
-    ndarray of shape (l,)
-        β. Where it is not unique, one of the solutions.
+    ndarray of shape (l,) or Bias
+        β. Where it is not unique, one of the solutions. With `return_info` an object with ``beta``,
+        ``objective``, ``relative_gap``, ``solver`` ("osqp" or "highs") and ``iterations``.
     """
     gram = _square(Phi)
     checked, _ = _features(T)
     signs = _signs(y, len(gram))
     coefficients = check_array(c, dtype=np.float64, ensure_2d=False, input_name="c")
-    return osqp.bias(
-        gram @ coefficients, checked, signs, np.ones(len(gram)), real(tol, "tol", above=0), max_iter
-    )
+    weights = _weights(sample_weight, len(gram))
+    with np.errstate(over="ignore", invalid="ignore"):  # the program says so itself
+        known = gram @ coefficients
+    found = bias_program.solve(known, checked, signs, weights, real(tol, "tol", above=0), max_iter)
+    return found if return_info else found.beta
+
+
+def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:
+    """Return weights that add up to one."""
+    if sample_weight is None:
+        return np.full(m, 1 / m)
+    weights = np.asarray(check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights"))
+    if weights.shape != (m,) or weights.min() < 0 or weights.sum() <= 0:
+        raise ValueError(f"sample_weight must hold {m} numbers that are not negative, and not all zero")
+    return np.asarray(weights / weights.sum())

@@ -25,7 +25,7 @@ from ._models.classification import class_weighted, require_two_classes
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.samples import Samples, Training
-from ._solvers import memory, osqp
+from ._solvers import bias_program, memory, osqp
 from ._solvers.certificate import PairOfClasses, certify, within_bounds
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import independent_columns
@@ -39,7 +39,7 @@ __all__ = ["SVMGBClassifier"]
 
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _OSQP_ITERATIONS = 100_000
-_OSQP_SHARE = 1e-2  # of the gap allowed: its residuals are no gaps
+_BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
@@ -83,8 +83,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
     bias : {"multiplier", "lp"}, default="multiplier"
         Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
-        (25), solved by OSQP. Where they are not unique the first are those of least norm in orthonormal
-        coordinates (solvers "native" and "ipm").
+        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique the first
+        are those of least norm in orthonormal coordinates (solvers "native" and "ipm").
     tol : float, default=1e-4
         Duality gap, relative to the objective, at which to stop.
     max_iter : int, default=-1
@@ -135,6 +135,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations.
+    bias_solver_ : ndarray of shape (n_pairs,)
+        Where β came from: "multiplier", or with ``bias="lp"`` who solved the program, "osqp" or "highs".
     feature_names_free_ : list of str
         Names of the features.
     feature_support_ : ndarray of shape (l,)
@@ -293,14 +295,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
             problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
         if by_osqp:
-            tol = _OSQP_SHARE * float(self.tol)
-            solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs, tol))
+            solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs))
             said = ~solved.converged  # by OSQP, in a warning of its own
-            if ((solved.relative_gap > self.tol) & ~said).any():
-                with warnings.catch_warnings():  # that is for us to say
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    again = _by_osqp(self, problem, labels, pairs, _OSQP_SHARE * tol)
-                solved.improve(_certified(self, problem, labels, pairs, again))
         else:
             start = self._start(training, labels, classes, len(pairs))
             solution = self._solve(problem, labels, len(classes), solver, start, float(self.tol))
@@ -372,6 +368,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
+        self.bias_solver_ = solution.bias_solver
         self._C_fit = float(self.C)
         self._labels_fit = labels[support]
         self._n_samples_fit = training.n_samples
@@ -588,7 +585,6 @@ def _by_osqp(
     problem: KernelProblem,
     labels: NDArray[np.intp],
     pairs: NDArray[np.intp],
-    tol: float,
 ) -> SvmSolution:
     """Solve every pair by OSQP."""
     Phi, T = problem.kernel_matrix(), problem.T
@@ -605,7 +601,7 @@ def _by_osqp(
             _signs(labels[rows], pair, len(np.unique(labels))),
             model.C * weights[rows],
             formulation=model.formulation,
-            tol=tol,
+            tol=float(model.tol),
             max_iter=limit,
         )
         c[rows, p], beta[kept, p] = found.c, found.beta
@@ -634,13 +630,14 @@ class _Solved:
     converged: NDArray[np.bool_]  # as the solver says
     objective: FloatArray
     relative_gap: FloatArray
+    bias_solver: NDArray[np.object_]  # who found β
 
     def improve(self, other: _Solved) -> None:
         """Take over the pairs that another solution has a smaller gap in."""
         better = other.relative_gap < self.relative_gap
         for name in ("c", "beta"):
             getattr(self, name)[:, better] = getattr(other, name)[:, better]
-        for name in ("converged", "objective", "relative_gap"):
+        for name in ("converged", "objective", "relative_gap", "bias_solver"):
             getattr(self, name)[better] = getattr(other, name)[better]
         self.iterations = self.iterations + other.iterations
 
@@ -664,8 +661,9 @@ def _certified(
         inside[rows, p] = within_bounds(parts[-1], c[rows, p])
     image = problem.kernel_times(c)
     feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
+    bias_solver = ["multiplier"] * len(pairs)
     if model.bias == "lp":
-        _set_bias(model, parts, image, solution.kept, beta)
+        bias_solver = _set_bias(model, parts, image, solution.kept, beta)
     certificates = [
         certify(
             part,
@@ -684,6 +682,7 @@ def _certified(
         np.array(solution.converged, dtype=bool),
         np.array([found.objective for found in certificates]),
         np.array([found.relative_gap for found in certificates]),
+        np.array(bias_solver, dtype=object),
     )
 
 
@@ -693,14 +692,21 @@ def _set_bias(
     image: FloatArray,
     kept: Any,
     beta: FloatArray,
-) -> None:
-    """Put the solutions of the linear program (25) in place of the multipliers; image (m, n_pairs) = Φc."""
+) -> list[str]:
+    """Put the solutions of the linear program (25) in place of the multipliers; image (m, n_pairs) = Φc.
+
+    Returns who found them, for each pair.
+    """
+    solvers = []
     for p, part in enumerate(parts):
-        beta[kept[p], p] = osqp.bias(
+        found = bias_program.solve(
             image[part.rows, p],
             part.T[:, kept[p]],
             part.y,
             part.bounds,
-            model.tol,
+            _BIAS_SHARE * model.tol,
             model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
         )
+        beta[kept[p], p] = found.beta
+        solvers.append(found.solver)
+    return solvers

@@ -631,7 +631,9 @@ def test_the_papers_functions_check_what_they_get():
     with pytest.raises(ValueError, match="labels -1 and 1"):
         core.bias_lp(Phi, T, y[:-1], y)
     with pytest.raises(SolverError, match="the linear program of the bias"):
-        core.bias_lp(Phi, 1e300 * T, y, y)
+        core.bias_lp(1e300 * Phi, T, y, 1e100 * y)
+    with pytest.raises(SolverError, match="OSQP"):
+        core.svm_gb_qp(Phi, T, y, 1e-300)
 
 
 def test_a_model_whose_arrays_were_changed_says_so():
