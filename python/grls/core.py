@@ -322,8 +322,8 @@ class ConstructedKernel:
 
     .. math:: K(x, x') = H(x, x') + \sum_p φ'_p(x) φ'_p(x')
 
-    with H of eq. (11) and φ' of eq. (12). Being a function of two sets of points it serves as the ``kernel`` of
-    an estimator too.
+    with H of eq. (11) and φ' of eq. (12). Being a function of two sets of points it serves as the ``kernel``
+    of an estimator too.
 
     Parameters
     ----------
@@ -390,6 +390,8 @@ class ConstructedKernel:
         """
         X, Z, points = np.asarray(X), np.asarray(Z), np.asarray(self.pivots)
         left, right = self.phi_prime(X), self.phi_prime(Z)
+        if not len(points):  # no features: Φ itself
+            return np.asarray(self.kernel(X, Z))
         values = self.kernel(X, Z) - left @ self.kernel(points, Z) - self.kernel(X, points) @ right.T
         return np.asarray(values + left @ self.kernel(points, points) @ right.T)
 
