@@ -445,7 +445,8 @@ def svm_gb_qp(
         γ, greater than zero; C = 1/(2γm).
     formulation : {"pivot", "virtual"}, default="pivot"
         The program as printed, with H, E₁ = I and E₂ of the pivot samples; or with virtual samples (section
-        4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E.
+        4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E. A kernel that is
+        positive definite only conditionally needs "pivot": H is positive definite, Φ is not.
     tol : float, default=1e-6
         Duality gap to reach, relative to the objective ½cᵀΦc + CΣξ.
     max_iter : int, default=100000

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
+from ._models.definite import DefiniteProblem
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.samples import Samples, Training
@@ -32,7 +33,8 @@ from ._solvers.rank import independent_columns
 from ._solvers.results import Status, SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
-from .exceptions import NotPositiveDefiniteError
+from ._warnings import warn
+from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
@@ -77,7 +79,9 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         takes "ipm" for small pairs and "native" for the others; up to 6000 samples "ipm" takes over where
         "native" has worked as long as "ipm" would have. Where either gets stuck, "native" as it may with
         a C or a tolerance out of all proportion, "ipm" where the features alone separate the classes, the
-        other one finishes the work.
+        other one finishes the work. Where the kernel is not positive definite (sigmoid), "auto" is "native",
+        with an `IndefiniteKernelWarning`. Conditionally positive definite kernels of order 1 need no matrix
+        with "native" and "auto"; those of higher order, such as thin plates, two of order m.
     formulation : {"virtual", "pivot"}, default="virtual"
         The direct form, which is that of the paper's virtual samples (section 4.2), or the program (23)-(24)
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
@@ -285,8 +289,11 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         labels = samples.targets[:, 0].astype(np.intp)
         pairs = np.array(list(combinations(range(len(classes)), 2)))
         by_osqp = self.solver == "osqp" or self.formulation == "pivot"
-        solver = _conditional_solver(training.kernel, self.solver, by_osqp)
-        self._require_memory(training, labels, len(pairs), by_osqp)
+        # Decomposition takes steps that keep Σc, and needs no more of a kernel of order 1.
+        order = training.kernel.order or 0
+        conditional = order > 1 or (order == 1 and (by_osqp or self.solver == "ipm"))
+        solver = "native" if order == 1 and not conditional else self.solver
+        self._require_memory(training, labels, len(pairs), by_osqp, conditional)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         parts = None
         tau = float(self.feature_variance)
@@ -294,21 +301,29 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if finite and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
             problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
+        definite = None
+        if conditional:
+            polynomials = needed_polynomials(training.kernel, samples.X)
+            assert polynomials is not None
+            definite = DefiniteProblem.of(problem, polynomials)
+            problem = definite.problem
         if by_osqp:
             solved = _certified(self, problem, labels, pairs, _by_osqp(self, problem, labels, pairs))
             said = ~solved.converged  # by OSQP, in a warning of its own
         else:
             start = self._start(training, labels, classes, len(pairs))
-            solution = self._solve(problem, labels, len(classes), solver, start, float(self.tol))
+            solution, solver = self._solve(problem, labels, len(classes), solver, start, float(self.tol))
             solved = _certified(self, problem, labels, pairs, solution)
             said = np.zeros(len(pairs), dtype=bool)
             if (np.asarray(solution.converged) & (solved.relative_gap > self.tol)).any():
                 # Reached by the numbers the solver went by, and not by the model: once more from here, in
                 # double precision.
                 tol = min(0.1 * float(self.tol), _DOUBLE_PRECISION)
-                again = self._solve(problem, labels, len(classes), solver, solved.c, tol)
+                again, _ = self._solve(problem, labels, len(classes), solver, solved.c, tol)
                 solved.improve(_certified(self, problem, labels, pairs, again))
         self._warn(solved, said, classes, pairs)
+        if definite is not None:
+            solved.beta = definite.feature_coefficients(solved.beta, solved.c)
         if parts is not None:
             solved.beta = parts.coefficients(solved.beta, solved.c, tau)
             solved.kept = [parts.kept]
@@ -324,9 +339,10 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         solver: str,
         start: FloatArray | None,
         tol: float,
-    ) -> SvmSolution:
+    ) -> tuple[SvmSolution, str]:
+        """Return the solution and the solver that found it: of "auto" what works."""
         try:
-            return problem.svm(
+            solution = problem.svm(
                 labels,
                 n_classes,
                 float(self.C),
@@ -337,11 +353,21 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 start=start,
             )
         except NotPositiveDefiniteError as error:
-            less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
+            if solver == "auto":
+                found = self._solve(problem, labels, n_classes, "native", start, tol)
+                warn(
+                    f"the matrix of the kernel {problem.kernel!r} is not positive definite, so that the "
+                    'problem is not convex: solver="native" took over, and what it found is stationary but '
+                    "need not be the best",
+                    IndefiniteKernelWarning,
+                )
+                return found
+            less = "" if solver == "native" else ', or solver="native", which asks less of it'
             raise NotPositiveDefiniteError(
                 f"the matrix of the kernel {problem.kernel!r} is not positive definite, or overflows: "
                 f"choose another kernel{less}"
             ) from error
+        return solution, solver
 
     def _store(
         self,
@@ -374,11 +400,17 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self._n_samples_fit = training.n_samples
 
     def _require_memory(
-        self, training: Training, labels: NDArray[np.intp], n_pairs: int, by_osqp: bool
+        self,
+        training: Training,
+        labels: NDArray[np.intp],
+        n_pairs: int,
+        by_osqp: bool,
+        conditional: bool,
     ) -> None:
         m = len(labels)
         largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
-        stored = by_osqp or isinstance(training.kernel, kernels.Function)
+        # Stored matrices: the kernel's, and the definite one that takes the place of a conditional one.
+        stored = (by_osqp or conditional or isinstance(training.kernel, kernels.Function)) + conditional
         if by_osqp:
             need, way_out = memory.osqp_bytes(largest), 'use solver="native"'
         else:
@@ -388,9 +420,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 if self.solver == "ipm"
                 else "use a smaller cache_size"
             )
-        memory.require(
-            (8.0 * m**2 if stored else 0.0) + need, f"a support vector machine of {m} samples", way_out
-        )
+        memory.require(8.0 * m**2 * stored + need, f"a support vector machine of {m} samples", way_out)
 
     def _start(
         self, training: Training, labels: NDArray[np.intp], classes: Any, n_pairs: int
@@ -557,18 +587,6 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values
-
-
-def _conditional_solver(kernel: kernels.Kernel, solver: str, osqp: bool) -> str:
-    """Return the solver for a kernel that is positive definite only where Σc = 0, or the one asked for."""
-    if not kernel.order:
-        return solver
-    if kernel.order > 1 or osqp or solver == "ipm":
-        raise ValueError(
-            f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order}; support "
-            'vector machines take order 1, with solver="native" (or "auto")'
-        )
-    return "native"
 
 
 def _same_columns(X: Any, Z: Any) -> bool:
