@@ -190,7 +190,7 @@ def _printed_hits(gram: Any, T: Any, targets: Any, fold: Any, held: Any, gammas:
     H, E = core.assemble(gram[np.ix_(fold, fold)], free[fold], pivots)
     K = core.ConstructedKernel(lambda a, b: gram[np.ix_(a, b)], lambda a: free[a], fold[chosen])
     rest = np.delete(fold, chosen)
-    eigenvalues, V = linalg.eigh(H)
+    eigenvalues, V = linalg.eigh(H, driver="evd")
     lambda_tilde = targets[fold[chosen]]
     right = V.T @ (targets[rest] - E.T @ lambda_tilde)
     known, images = K.phi_prime(held) @ lambda_tilde, K.H(held, rest) @ V
