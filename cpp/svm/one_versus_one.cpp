@@ -204,6 +204,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     try {
       second = by_interior_point(context, problem, pair);
     } catch (const NotPositiveDefinite&) {  // decomposition asks less of the kernel
+      if (!automatic && first.c.allFinite()) return first;
       if (!automatic) throw;
       second = by_decomposition(context, problem, pair, first.c, kAnyWork);
     }

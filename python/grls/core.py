@@ -8,11 +8,13 @@ Letters are the papers': T (m, l) features at the samples, Phi (m, m) kernel mat
 `assemble`               H of eq. (11) and E, in the basis of the pivots
 `null_space`             an orthonormal basis N of {c : Tᵀc = 0}
 `assemble_orthonormal`   NᵀΦN in that basis
+`ConstructedKernel`      K of eq. (10), H of eq. (11) and φ' of eq. (12) at any points
 `llt`                    the Cholesky factor of a positive definite matrix
 `solve_exact`            the minimiser of eq. (2)
-`solve_published`        eqs. (26)-(27) as they are printed
+`solve_published`        eqs. (26)-(27) as they are printed, in the original kernel and features
+`published_coefficients` λ̃ and c̃ of eqs. (26)-(28) themselves
 `svm_gb_qp`              the quadratic program of SVM-GB, by OSQP
-`bias_lp`                the linear program of its bias, by OSQP
+`bias_lp`                the linear program (25) of its bias, by OSQP; by HiGHS where that falls short
 `kernel_root`            X with XXᵀ = K: coordinates of the samples in the kernel's space
 `solve_prior`            eq. (7) of the Gaussian prior on the weights there
 =======================  ================================================================================
@@ -25,14 +27,17 @@ those of "Regularized Least Squares Classification with a Gaussian Regularizatio
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_array
 
-from ._solvers import bases, covariance, osqp
+from ._solvers import bases, bias_program, covariance, osqp
+from ._solvers.bias_program import Bias
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.rank import dependence_tolerance, independent_columns
 from ._validation import FloatArray, choice, real, require_symmetric
@@ -40,6 +45,8 @@ from .exceptions import NotPositiveDefiniteError
 from .kernels import Precomputed
 
 __all__ = [
+    "Bias",
+    "ConstructedKernel",
     "assemble",
     "assemble_orthonormal",
     "bias_lp",
@@ -49,6 +56,7 @@ __all__ = [
     "llt",
     "null_space",
     "phi_prime",
+    "published_coefficients",
     "solve_exact",
     "solve_prior",
     "solve_published",
@@ -192,8 +200,12 @@ def _solve(
     checked, _ = _features(T)
     targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     gamma = real(regularization, "regularization", minimum=0)
-    problem = KernelProblem(Precomputed(), gram, checked, None)
     columns = targets.reshape(len(targets), -1)
+    if checked.shape[1] == len(checked):  # the features interpolate, and leave nothing to the kernel
+        _, chosen = phi_prime(T, pivots)
+        beta = linalg.solve(checked[chosen], columns[chosen])
+        return np.zeros_like(targets), np.asarray(beta).reshape(targets.shape)
+    problem = KernelProblem(Precomputed(), gram, checked, None)
     solution = problem.solve(columns, gamma, formulation=formulation, pivots=pivots)
     _require_independent(solution.kept, checked)
     shape = targets.shape[1:]
@@ -215,7 +227,7 @@ def solve_exact(
     Phi : array-like of shape (m, m)
         Kernel matrix.
     T : array-like of shape (m, l)
-        Features at the samples, linearly independent; l may be 0.
+        Features at the samples, linearly independent; l may be 0 or m.
     y : array-like of shape (m,) or (m, k)
         Targets.
     regularization : float
@@ -262,6 +274,149 @@ def solve_published(
     return _solve(Phi, T, y, regularization, "published", choice(pivots, "pivots", ("qr", "first")))
 
 
+def published_coefficients(
+    Phi: ArrayLike, T: ArrayLike, y: ArrayLike, regularization: float, pivots: str = "qr"
+) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    r"""Return the coefficients of eqs. (26)-(28) themselves, in the basis of the pivot samples.
+
+    .. math:: \tilde λ = y_1, \quad (H + γ m I) \tilde c = y_2 - E^T \tilde λ, \quad
+              f(x) = \sum_p \tilde λ_p φ'_p(x) + \sum_i \tilde c_i H(x_i, x)
+
+    Parameters
+    ----------
+    Phi : array-like of shape (m, m)
+        Kernel matrix.
+    T : array-like of shape (m, l)
+        Features at the samples, linearly independent; l may be 0 or m.
+    y : array-like of shape (m,) or (m, k)
+        Targets.
+    regularization : float
+        γ, not negative.
+    pivots : {"qr", "first"}, default="qr"
+        See `phi_prime`; "first" is as printed.
+
+    Returns
+    -------
+    lambda_tilde : ndarray of shape (l,) or (l, k)
+        λ̃, the targets of the pivot samples.
+    c_tilde : ndarray of shape (m - l,) or (m - l, k)
+        c̃, of the samples that are not pivots, in their order.
+    pivots : ndarray of shape (l,)
+        The pivot samples. `ConstructedKernel` has φ' and H for them.
+
+    See Also
+    --------
+    solve_published : The same function in the original kernel and features.
+    """
+    gamma = real(regularization, "regularization", minimum=0)
+    targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    H, E = assemble(Phi, T, pivots)
+    _, chosen = phi_prime(T, pivots)
+    if len(targets) != len(H) + len(chosen):
+        raise ValueError(f"y must have a row for each of {len(H) + len(chosen)} samples, got {len(targets)}")
+    lambda_tilde = targets[chosen]
+    right = np.delete(targets, chosen, axis=0) - E.T @ lambda_tilde
+    if len(H):
+        L = llt(H + gamma * len(targets) * np.eye(len(H)))
+        right = linalg.cho_solve((L, True), right)
+    return lambda_tilde, np.ascontiguousarray(right), chosen
+
+
+@dataclass(frozen=True)
+class ConstructedKernel:
+    r"""The kernel K of eq. (10), whose space contains the features, at any points.
+
+    .. math:: K(x, x') = H(x, x') + \sum_p φ'_p(x) φ'_p(x')
+
+    with H of eq. (11) and φ' of eq. (12). Being a function of two sets of points it serves as the ``kernel``
+    of an estimator too.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable
+        Φ: ``kernel(X, Z)`` is the matrix between points. Of `grls.kernels` one with its widths given.
+    features : callable
+        φ: ``features(X)`` is the matrix (n, l).
+    pivots : array-like of shape (l, d)
+        The points x_1 … x_l. The features there must be independent.
+
+    Examples
+    --------
+    Eqs. (14) and (16): K(x_p, ·) = φ'_p and H(x_p, ·) = 0 at the pivots.
+
+    >>> import numpy as np
+    >>> from grls.core import ConstructedKernel
+    >>> from grls.kernels import Gaussian
+    >>> X = np.linspace(0, 1, 5)[:, None]
+    >>> K = ConstructedKernel(Gaussian(0.5), lambda X: np.column_stack([np.ones(len(X)), X]), X[:2])
+    >>> bool(np.allclose(K(X[:2], X), K.phi_prime(X).T)), bool(np.allclose(K.H(X[:2], X), 0))
+    (True, True)
+    """
+
+    kernel: Callable[[Any, Any], FloatArray]
+    features: Callable[[Any], FloatArray]
+    pivots: Any
+
+    def phi_prime(self, X: ArrayLike) -> FloatArray:
+        """Return φ' of eq. (12).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, l)
+            The identity at the pivots.
+        """
+        points = np.asarray(self.pivots)
+        B = np.asarray(self.features(points), dtype=np.float64)
+        if B.ndim != 2 or B.shape[0] != B.shape[1]:
+            raise ValueError(
+                f"as many pivots as features are needed: the features there have shape {B.shape}"
+            )
+        if len(B) and len(independent_columns(B, dependence_tolerance(np.float64))) < len(B):
+            raise ValueError("the features at the pivots are linearly dependent: take other points as pivots")
+        values = np.asarray(self.features(np.asarray(X)), dtype=np.float64)
+        return np.ascontiguousarray(linalg.solve(B.T, values.T).T) if len(B) else values
+
+    def H(self, X: ArrayLike, Z: ArrayLike) -> FloatArray:
+        """Return H of eq. (11).
+
+        Parameters
+        ----------
+        X, Z : array-like of shape (n, d) and (r, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, r)
+            Zero at the pivots.
+        """
+        X, Z, points = np.asarray(X), np.asarray(Z), np.asarray(self.pivots)
+        left, right = self.phi_prime(X), self.phi_prime(Z)
+        if not len(points):  # no features: Φ itself
+            return np.asarray(self.kernel(X, Z))
+        values = self.kernel(X, Z) - left @ self.kernel(points, Z) - self.kernel(X, points) @ right.T
+        return np.asarray(values + left @ self.kernel(points, points) @ right.T)
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike) -> FloatArray:
+        """Return K of eq. (10).
+
+        Parameters
+        ----------
+        X, Z : array-like of shape (n, d) and (r, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, r)
+            The kernel matrix.
+        """
+        return np.asarray(self.H(X, Z) + self.phi_prime(X) @ self.phi_prime(Z).T)
+
+
 def _signs(y: ArrayLike, m: int) -> FloatArray:
     signs = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     if signs.shape != (m,) or not np.isin(signs, (-1, 1)).all():
@@ -296,11 +451,12 @@ def svm_gb_qp(
         γ, greater than zero; C = 1/(2γm).
     formulation : {"pivot", "virtual"}, default="pivot"
         The program as printed, with H, E₁ = I and E₂ of the pivot samples; or with virtual samples (section
-        4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E.
+        4.2), whose label 0 and φ_p(x_vq) = δ_pq leave Φ and T in the places of H and E. A kernel that is
+        positive definite only conditionally needs "pivot": H is positive definite, Φ is not.
     tol : float, default=1e-6
-        OSQP's absolute and relative tolerance.
+        Duality gap to reach, relative to the objective ½cᵀΦc + CΣξ.
     max_iter : int, default=100000
-        OSQP's iterations at most; `ConvergenceWarning` with the residuals where they do not suffice.
+        OSQP's iterations at most; `ConvergenceWarning` with the gap where they do not suffice.
 
     Returns
     -------
@@ -332,41 +488,99 @@ def svm_gb_qp(
     return 2 * gamma * signs * solution.c, solution.lambda_tilde, solution.c, solution.beta
 
 
+@overload
 def bias_lp(
-    Phi: ArrayLike, T: ArrayLike, y: ArrayLike, c: ArrayLike, *, tol: float = 1e-6, max_iter: int = 100_000
-) -> FloatArray:
-    r"""Solve the linear program (25) for the features' coefficients by OSQP.
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_info: Literal[False] = ...,
+) -> FloatArray: ...
+
+
+@overload
+def bias_lp(
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_info: Literal[True],
+) -> Bias: ...
+
+
+def bias_lp(
+    Phi: ArrayLike,
+    T: ArrayLike,
+    y: ArrayLike,
+    c: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+    return_info: bool = False,
+) -> FloatArray | Bias:
+    r"""Solve the linear program (25) for the features' coefficients by OSQP, or by HiGHS.
 
     .. math:: \min_β \frac1m \sum_i ξ_i, \quad y_i \Big( \sum_p β_p φ_p(x_i) + \sum_j c_j Φ(x_j, x_i) \Big)
               ≥ 1 - ξ_i, \quad ξ_i ≥ 0
+
+    OSQP solves it in orthonormal coordinates of the features: loosely at first, then again and again for the
+    samples near the kink ξ_i = 0, until the duality gap is small. If it is not after a dozen times, or after
+    `max_iter` iterations, `scipy.optimize.linprog` finishes.
 
     Parameters
     ----------
     Phi : array-like of shape (m, m)
         Kernel matrix.
     T : array-like of shape (m, l)
-        Features at the samples; with φ' in their place the solution is the λ̃ that goes with them.
+        Features at the samples; with φ' in their place the solution is the λ̃ that goes with them. Columns
+        that depend on others get the coefficient zero.
     y : array-like of shape (m,)
         Labels -1 and 1.
     c : array-like of shape (m,)
         Kernel coefficients, such as those of `svm_gb_qp`.
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the ξ_i, not negative; the mean is a weighted one then.
     tol : float, default=1e-6
-        OSQP's absolute and relative tolerance.
+        How far the objective may be above the minimum, relative to itself.
     max_iter : int, default=100000
-        OSQP's iterations at most.
+        OSQP's iterations at most; then HiGHS takes over.
+    return_info : bool, default=False
+        Whether to return, beside β, who found it and how good it is.
 
     Returns
     -------
-    ndarray of shape (l,)
-        β. Where it is not unique, one of the solutions.
+    ndarray of shape (l,) or Bias
+        β. Where it is not unique, one of the solutions. With `return_info` an object with ``beta``,
+        ``objective``, ``relative_gap``, ``solver`` ("osqp" or "highs") and ``iterations``.
     """
     gram = _square(Phi)
     checked, _ = _features(T)
     signs = _signs(y, len(gram))
     coefficients = check_array(c, dtype=np.float64, ensure_2d=False, input_name="c")
-    return osqp.bias(
-        gram @ coefficients, checked, signs, np.ones(len(gram)), real(tol, "tol", above=0), max_iter
-    )
+    weights = _weights(sample_weight, len(gram))
+    with np.errstate(over="ignore", invalid="ignore"):  # the program says so itself
+        known = gram @ coefficients
+    found = bias_program.solve(known, checked, signs, weights, real(tol, "tol", above=0), max_iter)
+    return found if return_info else found.beta
+
+
+def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:
+    """Return weights that add up to one."""
+    if sample_weight is None:
+        return np.full(m, 1 / m)
+    weights = np.asarray(check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights"))
+    if weights.shape != (m,) or weights.min() < 0 or weights.sum() <= 0:
+        raise ValueError(f"sample_weight must hold {m} numbers that are not negative, and not all zero")
+    return np.asarray(weights / weights.sum())
 
 
 def kernel_root(K: ArrayLike, basis: str = "symmetric") -> FloatArray:

@@ -26,7 +26,7 @@ class DependentFeaturesWarning(UserWarning):
 
 
 class IndefiniteKernelWarning(UserWarning):
-    """The kernel matrix has negative eigenvalues; what belongs to them was left out."""
+    """The kernel matrix has negative eigenvalues; the message says what was done about it."""
 
 
 class PrecisionWarning(UserWarning):

@@ -49,6 +49,7 @@ class _GRLS(KernelMachine):
         per_output: bool = False,
         feature_variance: float | str = np.inf,
         formulation: str = "exact",
+        pivots: str = "qr",
         precision: str = "auto",
         optimize: Any = None,
         n_restarts: int = 0,
@@ -65,6 +66,7 @@ class _GRLS(KernelMachine):
         self.per_output = per_output
         self.feature_variance = feature_variance
         self.formulation = formulation
+        self.pivots = pivots
         self.precision = precision
         self.optimize = optimize
         self.n_restarts = n_restarts
@@ -77,6 +79,7 @@ class _GRLS(KernelMachine):
     def _check_parameters(self) -> None:
         number_or_choice(self.regularization, "regularization", regularization.CRITERIA, minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
+        choice(self.pivots, "pivots", ("qr", "first"))
         choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
         self._check_feature_variance()
         self._check_solver()
@@ -95,9 +98,10 @@ class _GRLS(KernelMachine):
             training.kernel = chosen.kernel
             solution = self._solve(chosen, samples.targets, precision)
         except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(
-                _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
-            ) from error
+            message = _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
+            if self.formulation == "published" and self.pivots == "first":
+                message += '; or the first samples are poor pivots: use pivots="qr"'
+            raise NotPositiveDefiniteError(message) from error
         self._store(training, chosen, solution)
         self._set_uncertainty(training, chosen, solution)
 
@@ -220,6 +224,7 @@ class _GRLS(KernelMachine):
             targets,
             chosen.regularization,
             formulation=self.formulation,
+            pivots=self.pivots,
             precision=precision,
         )
 
@@ -382,6 +387,10 @@ _PARAMETERS = """Parameters
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only; a γ chosen by
         name is then the one chosen for the minimiser).
+    pivots : {{"qr", "first"}}, default="qr"
+        The samples x₁ … x_l of the published formulation, whose targets it interpolates: chosen by a pivoted
+        QR decomposition, or the first l rows of positive weight, as printed. It matters; the first may be
+        singular, which is an error, or nearly so. Without effect on the minimiser.
     precision : {{"auto", "double", "mixed", "single"}}, default="auto"
         "mixed" factorises in single precision and refines to the residual of a double precision fit by
         conjugate gradients; it takes less time and half as much memory again, and falls back to "double" by
@@ -595,6 +604,7 @@ class GRLSClassifier(Classification, _GRLS):
         criterion: str = "squared_error",
         class_weight: Any = None,
         formulation: str = "exact",
+        pivots: str = "qr",
         precision: str = "auto",
         optimize: Any = None,
         n_restarts: int = 0,
@@ -612,6 +622,7 @@ class GRLSClassifier(Classification, _GRLS):
             per_output=per_output,
             feature_variance=feature_variance,
             formulation=formulation,
+            pivots=pivots,
             precision=precision,
             optimize=optimize,
             n_restarts=n_restarts,

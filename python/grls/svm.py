@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -22,26 +21,25 @@ from sklearn.utils.validation import check_is_fitted
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.classification import class_weighted, require_two_classes
+from ._models.definite import DefiniteProblem
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
 from ._models.linear_weights import linear_weights
+from ._models.pairs_of_classes import Solved, Task, certified, parts_of, solve_by_osqp
 from ._models.progress import Stages
 from ._models.samples import Samples, Training
-from ._solvers import memory, osqp
-from ._solvers.certificate import PairOfClasses, certify, within_bounds
+from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
-from ._solvers.rank import independent_columns
-from ._solvers.results import Status, SvmSolution
+from ._solvers.results import SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
-from .exceptions import NotPositiveDefiniteError
+from ._warnings import warn
+from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
 
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
-_OSQP_ITERATIONS = 100_000
-_OSQP_SHARE = 1e-2  # of the gap allowed: its residuals are no gaps
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
@@ -81,14 +79,16 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         takes "ipm" for small pairs and "native" for the others; up to 6000 samples "ipm" takes over where
         "native" has worked as long as "ipm" would have. Where either gets stuck, "native" as it may with
         a C or a tolerance out of all proportion, "ipm" where the features alone separate the classes, the
-        other one finishes the work.
+        other one finishes the work. Where the kernel is not positive definite (sigmoid), "auto" is "native",
+        with an `IndefiniteKernelWarning`. Conditionally positive definite kernels of order 1 need no matrix
+        with "native" and "auto"; those of higher order, such as thin plates, two of order m.
     formulation : {"virtual", "pivot"}, default="virtual"
         The direct form, which is that of the paper's virtual samples (section 4.2), or the program (23)-(24)
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
     bias : {"multiplier", "lp"}, default="multiplier"
         Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
-        (25), solved by OSQP. Where they are not unique the first are those of least norm in orthonormal
-        coordinates (solvers "native" and "ipm").
+        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique the first
+        are those of least norm in orthonormal coordinates (solvers "native" and "ipm").
     tol : float, default=1e-4
         Duality gap, relative to the objective, at which to stop.
     max_iter : int, default=-1
@@ -144,6 +144,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations.
+    bias_solver_ : ndarray of shape (n_pairs,)
+        Where β came from: "multiplier", or with ``bias="lp"`` who solved the program, "osqp" or "highs".
     feature_names_free_ : list of str
         Names of the features.
     feature_support_ : ndarray of shape (l,)
@@ -296,8 +298,11 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         labels = samples.targets[:, 0].astype(np.intp)
         pairs = np.array(list(combinations(range(len(classes)), 2)))
         by_osqp = self.solver == "osqp" or self.formulation == "pivot"
-        solver = _conditional_solver(training.kernel, self.solver, by_osqp)
-        self._require_memory(training, labels, len(pairs), by_osqp)
+        # Decomposition takes steps that keep Σc, and needs no more of a kernel of order 1.
+        order = training.kernel.order or 0
+        conditional = order > 1 or (order == 1 and (by_osqp or self.solver == "ipm"))
+        solver = "native" if order == 1 and not conditional else self.solver
+        self._require_memory(training, labels, len(pairs), by_osqp, conditional)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         parts = None
         tau = float(self.feature_variance)
@@ -305,13 +310,22 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         if finite and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
             problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
-        task = _Task(training.kernel, problem, labels, classes, pairs, solver, by_osqp)
+        definite = None
+        if conditional:
+            polynomials = needed_polynomials(training.kernel, samples.X)
+            assert polynomials is not None
+            definite = DefiniteProblem.of(problem, polynomials)
+            problem = definite.problem
+        task = Task(training.kernel, problem, labels, classes, pairs, solver, by_osqp)
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = self._hard_margin(task, start)
         else:
             solved, said = self._solve_all(task, float(self.C), start, float(self.tol))
+        solver = task.solver
         self._warn(solved, said, classes, pairs)
+        if definite is not None:
+            solved.beta = definite.feature_coefficients(solved.beta, solved.c)
         if parts is not None:
             solved.beta = parts.coefficients(solved.beta, solved.c, tau)
             solved.kept = [parts.kept]
@@ -320,35 +334,28 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             self._report(stages)
 
     def _solve_all(
-        self, task: _Task, C: float, start: FloatArray | None, goal: float
-    ) -> tuple[_Solved, NDArray[np.bool_]]:
+        self, task: Task, C: float, start: FloatArray | None, goal: float
+    ) -> tuple[Solved, NDArray[np.bool_]]:
         """Return the solution of all pairs, and of which pairs a warning was given that it is not there."""
         if task.by_osqp:
-            tol = _OSQP_SHARE * goal
-            solved = _certified(self, task, C, _by_osqp(self, task, C, tol))
-            said = ~solved.converged  # by OSQP, in a warning of its own
-            if ((solved.relative_gap > goal) & ~said).any():
-                with warnings.catch_warnings():  # that is for us to say
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    again = _by_osqp(self, task, C, _OSQP_SHARE * tol)
-                solved.improve(_certified(self, task, C, again))
-            return solved, said
+            solved = certified(self, task, C, solve_by_osqp(self, task, C, goal))
+            return solved, ~solved.converged  # OSQP has said it, in a warning of its own
         solution = self._solve(task, C, start, goal)
-        solved = _certified(self, task, C, solution)
+        solved = certified(self, task, C, solution)
         if (np.asarray(solution.converged) & (solved.relative_gap > goal)).any():
             # Reached by the numbers the solver went by, and not by the model: once more from here, in
             # double precision.
             again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION))
-            solved.improve(_certified(self, task, C, again))
+            solved.improve(certified(self, task, C, again))
         return solved, np.zeros(len(task.pairs), dtype=bool)
 
-    def _hard_margin(self, task: _Task, start: FloatArray | None) -> tuple[_Solved, NDArray[np.bool_]]:
+    def _hard_margin(self, task: Task, start: FloatArray | None) -> tuple[Solved, NDArray[np.bool_]]:
         """Return the solution for C = ∞, by a C that grows until no coefficient is at its bound."""
         task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
         unit = np.sqrt(spread_of(task.problem))
         n_pairs = len(task.pairs)
         C, goal, iterations = FIRST / unit**2, float(self.tol), np.zeros(n_pairs, dtype=np.intp)
-        found: _Solved | None = None
+        found: Solved | None = None
         while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
             with warnings.catch_warnings():  # C is a step on the way
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -356,7 +363,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             start, iterations = solved.c, iterations + solved.iterations
             image = task.problem.kernel_times(solved.c)
             verdicts = []
-            for p, part in enumerate(_parts(task, C)):
+            for p, part in enumerate(parts_of(task, C)):
                 rows = part.rows
                 verdicts.append(judge(part, solved.c[rows, p], solved.beta[:, p], image[rows, p]))
                 if verdicts[p].widest < SMALLEST_MARGIN * unit:
@@ -380,7 +387,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             return found, np.zeros(n_pairs, dtype=bool)
         raise self._overlap(task, worst, SMALLEST_MARGIN)
 
-    def _overlap(self, task: _Task, p: int, margin: float) -> ValueError:
+    def _overlap(self, task: Task, p: int, margin: float) -> ValueError:
         a, b = task.classes[task.pairs[p]].tolist()
         return ValueError(
             f"C=inf asks for functions that separate the classes, but {a!r} and {b!r} overlap, or nearly so, "
@@ -389,7 +396,8 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             "or scale the columns"
         )
 
-    def _solve(self, task: _Task, C: float, start: FloatArray | None, tol: float) -> SvmSolution:
+    def _solve(self, task: Task, C: float, start: FloatArray | None, tol: float) -> SvmSolution:
+        """Return the solution; of "auto" by what works, which the task then keeps to."""
         try:
             return task.problem.svm(
                 task.labels,
@@ -402,7 +410,17 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 start=start,
             )
         except NotPositiveDefiniteError as error:
-            less = "" if self.solver == "native" else ', or solver="native", which asks less of it'
+            if task.solver == "auto":
+                task.solver = "native"
+                found = self._solve(task, C, start, tol)
+                warn(
+                    f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
+                    'problem is not convex: solver="native" took over, and what it found is stationary but '
+                    "need not be the best",
+                    IndefiniteKernelWarning,
+                )
+                return found
+            less = "" if task.solver == "native" else ', or solver="native", which asks less of it'
             raise NotPositiveDefiniteError(
                 f"the matrix of the kernel {task.problem.kernel!r} is not positive definite, or overflows: "
                 f"choose another kernel{less}"
@@ -414,7 +432,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         labels: NDArray[np.intp],
         classes: Any,
         pairs: NDArray[np.intp],
-        solution: _Solved,
+        solution: Solved,
     ) -> None:
         dual_coef = solution.c
         support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
@@ -433,16 +451,23 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
+        self.bias_solver_ = solution.bias_solver
         self._C_fit = float(self.C)
         self._labels_fit = labels[support]
         self._n_samples_fit = training.n_samples
 
     def _require_memory(
-        self, training: Training, labels: NDArray[np.intp], n_pairs: int, by_osqp: bool
+        self,
+        training: Training,
+        labels: NDArray[np.intp],
+        n_pairs: int,
+        by_osqp: bool,
+        conditional: bool,
     ) -> None:
         m = len(labels)
         largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
-        stored = by_osqp or isinstance(training.kernel, kernels.Function)
+        # Stored matrices: the kernel's, and the definite one that takes the place of a conditional one.
+        stored = (by_osqp or conditional or isinstance(training.kernel, kernels.Function)) + conditional
         if by_osqp:
             need, way_out = memory.osqp_bytes(largest), 'use solver="native"'
         else:
@@ -452,9 +477,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
                 if self.solver == "ipm"
                 else "use a smaller cache_size"
             )
-        memory.require(
-            (8.0 * m**2 if stored else 0.0) + need, f"a support vector machine of {m} samples", way_out
-        )
+        memory.require(8.0 * m**2 * stored + need, f"a support vector machine of {m} samples", way_out)
 
     def _start(
         self, training: Training, labels: NDArray[np.intp], classes: Any, n_pairs: int
@@ -479,9 +502,7 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
             start[(found >= 0) & (labels != self._labels_fit[found])] = 0  # the row has changed sides
         return start
 
-    def _warn(
-        self, solution: _Solved, said: NDArray[np.bool_], classes: Any, pairs: NDArray[np.intp]
-    ) -> None:
+    def _warn(self, solution: Solved, said: NDArray[np.bool_], classes: Any, pairs: NDArray[np.intp]) -> None:
         missed = np.flatnonzero((solution.relative_gap > self.tol) & ~said)
         if len(missed) == 0:
             return
@@ -642,154 +663,5 @@ class SVMGBClassifier(ClassifierMixin, KernelMachine):
         return values[:, 0] if values.shape[1] == 1 else values
 
 
-def _conditional_solver(kernel: kernels.Kernel, solver: str, osqp: bool) -> str:
-    """Return the solver for a kernel that is positive definite only where Σc = 0, or the one asked for."""
-    if not kernel.order:
-        return solver
-    if kernel.order > 1 or osqp or solver == "ipm":
-        raise ValueError(
-            f"the kernel {kernel!r} is conditionally positive definite of order {kernel.order}; support "
-            'vector machines take order 1, with solver="native" (or "auto")'
-        )
-    return "native"
-
-
 def _same_columns(X: Any, Z: Any) -> bool:
     return bool(X.shape[1] == Z.shape[1] and sparse.issparse(X) == sparse.issparse(Z))
-
-
-def _signs(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> FloatArray:
-    """Return the labels of a pair's samples as ±1: see `SVMGBClassifier.pairs_`."""
-    return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
-
-
-@dataclass
-class _Task:
-    """What is solved for all pairs of classes, whatever C."""
-
-    kernel: kernels.Kernel  # as the model has it, without features that have a prior
-    problem: KernelProblem
-    labels: NDArray[np.intp]  # (m,): positions in the classes
-    classes: Any
-    pairs: NDArray[np.intp]  # (n_pairs, 2)
-    solver: str
-    by_osqp: bool
-
-
-def _parts(task: _Task, C: float) -> list[PairOfClasses]:
-    """Return the samples of every pair."""
-    out = []
-    for pair in task.pairs:
-        rows = np.flatnonzero(np.isin(task.labels, pair))
-        y = _signs(task.labels[rows], pair, len(task.classes))
-        weights = task.problem.weights_or_ones[rows]
-        out.append(PairOfClasses(rows, y, task.problem.T[rows], C * weights))
-    return out
-
-
-def _by_osqp(model: SVMGBClassifier, task: _Task, C: float, tol: float) -> SvmSolution:
-    """Solve every pair by OSQP."""
-    problem, labels, pairs = task.problem, task.labels, task.pairs
-    Phi, T = problem.kernel_matrix(), problem.T
-    weights = problem.weights_or_ones
-    c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
-    solved, independent = [], []
-    limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
-    for p, part in enumerate(_parts(task, C)):
-        rows = part.rows
-        kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
-        found = osqp.solve(
-            Phi[np.ix_(rows, rows)],
-            T[rows][:, kept],
-            part.y,
-            part.bounds,
-            formulation=model.formulation,
-            tol=tol,
-            max_iter=limit,
-        )
-        c[rows, p], beta[kept, p] = found.c, found.beta
-        solved.append(found)
-        independent.append(kept)
-    return SvmSolution(
-        c=c,
-        beta=beta,
-        objective=np.array([found.objective for found in solved]),
-        relative_gap=np.array([found.duality_gap for found in solved]),
-        infeasibility=np.zeros(len(pairs)),
-        iterations=[found.n_iter for found in solved],
-        status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
-        kept=independent,
-    )
-
-
-@dataclass
-class _Solved:
-    """All pairs of classes, and what their coefficients reach."""
-
-    c: FloatArray  # (m, n_pairs)
-    beta: FloatArray  # (l, n_pairs)
-    kept: list[Any]
-    iterations: NDArray[np.intp]
-    converged: NDArray[np.bool_]  # as the solver says
-    objective: FloatArray
-    relative_gap: FloatArray
-
-    def improve(self, other: _Solved) -> None:
-        """Take over the pairs that another solution has a smaller gap in."""
-        better = other.relative_gap < self.relative_gap
-        for name in ("c", "beta"):
-            getattr(self, name)[:, better] = getattr(other, name)[:, better]
-        for name in ("converged", "objective", "relative_gap"):
-            getattr(self, name)[better] = getattr(other, name)[better]
-        self.iterations = self.iterations + other.iterations
-
-
-def _certified(model: SVMGBClassifier, task: _Task, C: float, solution: SvmSolution) -> _Solved:
-    """Return a solution with the objective and the gap of its coefficients, which are the model's."""
-    problem, parts = task.problem, _parts(task, C)
-    c, beta = np.array(solution.c, order="C"), np.array(solution.beta)
-    inside = c.copy()
-    for p, part in enumerate(parts):
-        inside[part.rows, p] = within_bounds(part, c[part.rows, p])
-    image = problem.kernel_times(c)
-    feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
-    if model.bias == "lp":
-        _set_bias(model, parts, image, solution.kept, beta)
-    certificates = [
-        certify(
-            part,
-            c[part.rows, p],
-            beta[:, p],
-            image[part.rows, p],
-            feasible[part.rows, p],
-        )
-        for p, part in enumerate(parts)
-    ]
-    return _Solved(
-        c,
-        beta,
-        list(solution.kept),
-        np.array(solution.iterations, dtype=np.intp),
-        np.array(solution.converged, dtype=bool),
-        np.array([found.objective for found in certificates]),
-        np.array([found.relative_gap for found in certificates]),
-    )
-
-
-def _set_bias(
-    model: SVMGBClassifier,
-    parts: list[PairOfClasses],
-    image: FloatArray,
-    kept: Any,
-    beta: FloatArray,
-) -> None:
-    """Put the solutions of the linear program (25) in place of the multipliers; image (m, n_pairs) = Φc."""
-    for p, part in enumerate(parts):
-        beta[kept[p], p] = osqp.bias(
-            image[part.rows, p],
-            part.T[:, kept[p]],
-            part.y,
-            part.bounds,
-            model.tol,
-            model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
-        )

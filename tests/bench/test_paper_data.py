@@ -125,13 +125,55 @@ def test_text_has_a_row_for_every_data_set_size_run_and_method(paper, tmp_path, 
     complete(tmp_path, name)
     rows = table(tmp_path, name)
     keys = {(r["dataset"], r["size"], r["run"], r["method"]) for r in rows}
-    assert len(keys) == len(rows) == 2 * 2 * 2 * 10
-    assert all(0 <= float(r["accuracy"]) <= 1 for r in rows)
-    printed = [r for r in rows if r["method"] == "G-RLSC as printed"]
-    assert len(printed) == 8
+    assert len(keys) == len(rows) == 2 * 2 * 2 * 11
+    done = [r for r in rows if r["accuracy"]]
+    assert all(r["failed"] and "first" in r["method"] for r in rows if not r["accuracy"])
+    assert all(0 <= float(r["accuracy"]) <= 1 for r in done)
+    printed = [r for r in done if "printed" in r["method"]]
+    assert len(printed) > 8
+    assert all(int(r["tried"]) >= 50 for r in printed)  # as many as for the minimiser
     assert all(float(r["least_objective"]) <= float(r["objective"]) * (1 + 1e-9) for r in printed)
-    best = max(rows, key=lambda r: float(r["accuracy"]))
+    best = max(done, key=lambda r: float(r["accuracy"]))
     assert float(best["accuracy"]) > 0.7  # three classes with words of their own are told apart
+
+
+@pytest.mark.parametrize("pivots", ["qr", "first"])
+def test_the_printed_formula_of_all_gammas_at_once_is_that_of_one(paper, pivots):
+    from grls import GRLSClassifier
+    from grls.kernels import Linear
+
+    from bench.paper.experiments import _text
+
+    rng = np.random.default_rng(0)
+    X, T, y = rng.normal(size=(60, 5)), rng.uniform(size=(60, 3)), np.arange(60) % 3
+    X[:, 0] += y
+    targets = 2.0 * (y[:, None] == np.arange(3)) - 1.0
+    fold, held, gammas = np.arange(40), np.arange(40, 60), [1e-3, 1e-1, 10.0]
+    hits = _text._printed_hits(X @ X.T, T, targets, fold, held, gammas, pivots)
+    for gamma, share in zip(gammas, hits, strict=True):
+        model = GRLSClassifier(
+            Linear().on(list(range(5))),
+            features=lambda A: A[:, 5:],
+            regularization=gamma,
+            formulation="published",
+            pivots=pivots,
+        ).fit(np.hstack([X, T])[fold], y[fold])
+        assert share == np.mean(model.predict(np.hstack([X, T])[held]) == y[held])
+
+
+def test_fits_that_failed_are_counted_and_left_out_of_means(paper):
+    from bench.paper.experiments import _accuracy
+
+    rows = [
+        {"dataset": "d", "size": 1, "run": run, "method": method, "accuracy": accuracy}
+        for method, accuracies in {"a": [0.5, None, 0.7], "b": [0.4, 0.6, 0.5]}.items()
+        for run, accuracy in enumerate(accuracies)
+    ]
+    assert _accuracy.failures(rows, method="a") == 1
+    assert _accuracy.mean(rows, method="a") == pytest.approx(0.6)
+    assert _accuracy.gain(rows, "a", "b")[0] == pytest.approx(15)
+    _, body = _accuracy.table(rows, ["d"], [1], ["a", "b"])
+    assert body == [["d", "1", "3", "**60.0 ± 10.0 (1 failed)**", "50.0 ± 8.2"]]
 
 
 @pytest.mark.slow

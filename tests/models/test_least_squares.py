@@ -10,6 +10,7 @@ from grls.kernels import Gaussian, Laplace, Linear, Polynomial, Precomputed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.interpolate import RBFInterpolator
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.datasets import load_iris, make_classification
 from sklearn.kernel_ridge import KernelRidge
@@ -138,6 +139,48 @@ def test_both_formulations_are_those_of_the_reference(kernel):
         reference.objective(Phi, T, y, gamma, m.dual_coef_, m.feature_coef_) for m in (exact, published)
     ]
     assert objectives[0] < objectives[1]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_published_formulation_as_printed_takes_the_first_samples_as_pivots(k):
+    X, y = data(k=k)
+    kernel, gamma = Gaussian(1.5), 1e-3
+    model = regressor(
+        kernel, features="linear", regularization=gamma, formulation="published", pivots="first"
+    ).fit(X, y)
+    pivots = np.arange(X.shape[1] + 1)
+    assert_allclose(model.predict(X[pivots]), y[pivots], rtol=0, atol=1e-7)  # it interpolates there
+    T, T_new = (PolynomialTrend(1).fit(X).transform(Z) for Z in (X, new_points()))
+    Phi, Phi_new = kernel(X), kernel(new_points(), X)
+    tilde = reference.solve_published(Phi, T, y, gamma, pivots)
+    expected = reference.published_function(Phi_new, T_new, Phi, T, pivots, *tilde)
+    assert_allclose(model.predict(new_points()), expected, rtol=0, atol=1e-6)
+    chosen = clone(model).set_params(pivots="qr").fit(X, y).predict(new_points())
+    assert np.abs(chosen - model.predict(new_points())).max() > 1e-2
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    assert np.abs(clone(model).fit(X[shuffled], y[shuffled]).predict(new_points()) - expected).max() > 1e-2
+
+
+def test_pivots_do_not_matter_to_the_minimiser():
+    X, y = data()
+    plain, first = (regressor(features="linear", pivots=p).fit(X, y).predict(X) for p in ("qr", "first"))
+    assert_array_equal(plain, first)
+
+
+def test_first_samples_that_are_no_pivots_are_an_error_with_the_way_out():
+    X, y = data()
+    X = X[[0, 0, *range(1, len(X))]]
+    y = y[[0, 0, *range(1, len(y))]]
+    model = regressor(features="linear", regularization=1e-3, formulation="published", pivots="first")
+    with pytest.raises(ValueError, match=r"pivot samples form a singular matrix .* use pivots='qr'"):
+        model.fit(X, y)
+    model.set_params(pivots="qr").fit(X, y)
+    weights = np.ones(len(X))
+    weights[1] = 0  # a row that does not count is no pivot either
+    model.set_params(pivots="first").fit(X, y, weights)
+    assert_allclose(model.predict(X[:1]), y[:1], atol=1e-7)
+    with pytest.raises(ValueError, match="pivots must be one of"):
+        regressor(pivots="last").fit(X, y)
 
 
 def test_no_small_step_lowers_the_weighted_objective():

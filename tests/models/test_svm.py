@@ -10,7 +10,7 @@ from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier, core
 from grls.exceptions import DependentFeaturesWarning, SolverError
 from grls.features import Columns
-from grls.kernels import Gaussian, Laplace, Linear, Log, Polynomial, Sigmoid, ThinPlate
+from grls.kernels import Gaussian, Laplace, Linear, Log, Polyharmonic, Polynomial, Sigmoid, ThinPlate
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -604,9 +604,97 @@ def test_a_kernel_that_is_conditionally_definite_needs_the_constant_and_steps_th
     assert np.linalg.eigvalsh(definite).min() > 0
     wanted = SVMGBClassifier("precomputed", solver="ipm").fit(definite, y)
     assert_allclose(model.decision_function(X), wanted.decision_function(definite), atol=1e-3)
-    refused("order 2", kernel=ThinPlate(), features="linear")
-    refused("solver", kernel=Log(1.0), solver="ipm")
+    for options in ({"solver": "ipm"}, {"solver": "osqp"}, {"formulation": "pivot"}, {"bias": "lp"}):
+        other = SVMGBClassifier(Log(1.0), tol=1e-7, **options).fit(X, y)
+        assert_allclose(other.objective_, wanted.objective_, rtol=1e-4)
+        assert_allclose(other.decision_function(X), wanted.decision_function(definite), atol=1e-3)
     refused("conditionally positive definite", kernel=Log(1.0), features=None)
+
+
+@pytest.mark.parametrize(
+    "kernel", [ThinPlate(), Polyharmonic(3), ThinPlate().on([0, 1]) + Gaussian(2.0)], ids=repr
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"solver": "native"},
+        {"solver": "ipm"},
+        {"solver": "osqp"},
+        {"formulation": "pivot"},
+        {"bias": "lp"},
+    ],
+    ids=str,
+)
+def test_a_kernel_of_order_2_is_fitted_as_by_the_papers_program(kernel, options):
+    X, y = noisy(m=80, d=2)
+    X = 3 * X + 10  # far from where the kernel's zero is
+    new = np.random.default_rng(0).uniform(X.min(axis=0), X.max(axis=0), size=(30, 2))
+    model = SVMGBClassifier(kernel, features="linear", C=0.1, tol=1e-7, **options).fit(X, y)
+    T, T_new = (np.column_stack([np.ones(len(A)), A]) for A in (X, new))
+    _, _, c, beta = core.svm_gb_qp(kernel(X), T, np.where(y, 1.0, -1.0), 1 / (0.2 * len(y)), tol=1e-8)
+    assert_allclose(model.decision_function(new), kernel(new, X) @ c + T_new @ beta, atol=2e-3)
+    problem = parts(model, X, y, lambda A: np.column_stack([np.ones(len(A)), A]))
+    objective = reference.svm_objective(*problem)
+    assert_allclose(model.objective_, objective, rtol=1e-5)
+    assert objective - reference.svm_dual(*problem[0:1], *problem[2:5:2]) <= 1e-5 * objective
+
+
+def test_a_kernel_of_order_2_separates_several_classes_one_versus_one():
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]
+    model = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X, y)
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.score(X, y) > 0.78
+    for p, pair in enumerate(model.pairs_):
+        mine = np.isin(y, pair)
+        alone = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X[mine], y[mine] == pair[0])
+        assert_allclose(
+            model.decompose(X)[0][:, p] + model.decompose(X)[1][:, p], alone.decision_function(X), atol=2e-2
+        )
+    # units of the columns together do not matter to r² log r beside linear features, but for its size
+    moved = SVMGBClassifier(ThinPlate(), features="linear", C=0.01).fit(10 * X + 3, y)
+    assert_allclose(moved.decision_function(10 * X + 3), model.decision_function(X), atol=2e-2)
+
+
+def test_a_kernel_of_order_2_beside_other_features_can_have_them_penalised():
+    X, y = noisy(m=80, d=2)
+    T = np.column_stack([np.ones(80), X, np.sin(3 * X[:, 0])])
+
+    def features(A):
+        return np.column_stack([np.ones(len(A)), A, np.sin(3 * A[:, 0])])
+
+    free, penalised, without = (
+        SVMGBClassifier(ThinPlate(), features=f, C=0.1, feature_variance=v, tol=1e-7).fit(X, y)
+        for f, v in ((features, np.inf), (features, 1e-8), ("linear", np.inf))
+    )
+    assert np.linalg.matrix_rank(T) == 4
+    assert_allclose(penalised.decision_function(X), without.decision_function(X), atol=1e-3)
+    assert np.abs(free.decision_function(X) - without.decision_function(X)).max() > 1e-2
+
+
+def test_a_kernel_of_order_2_without_linear_features_is_refused_with_the_remedy():
+    for features in (None, "constant"):
+        refused('order 2.*is missing; use features="linear"', kernel=ThinPlate(), features=features)
+        refused(
+            'order 2.*is missing; use features="linear"', kernel=ThinPlate(), features=features, solver="osqp"
+        )
+
+
+def test_a_kernel_that_is_not_positive_definite_is_fitted_with_one_warning():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    kernel = Sigmoid(0.05, -1.0)
+    with pytest.warns(grls.IndefiniteKernelWarning, match="not positive definite.*native") as caught:
+        model = SVMGBClassifier(kernel).fit(X[:400], y[:400])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    native = SVMGBClassifier(kernel, solver="native").fit(X[:400], y[:400])
+    assert_array_equal(model.decision_function(X), native.decision_function(X))
+    peer = SVC(kernel="sigmoid", gamma=0.05, coef0=-1.0).fit(X[:400], y[:400])
+    assert abs(model.score(X[400:], y[400:]) - peer.score(X[400:], y[400:])) < 0.02
+    with pytest.raises(grls.NotPositiveDefiniteError, match='solver="native"'):
+        SVMGBClassifier(kernel, solver="ipm").fit(X[:400], y[:400])
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
@@ -631,7 +719,9 @@ def test_the_papers_functions_check_what_they_get():
     with pytest.raises(ValueError, match="labels -1 and 1"):
         core.bias_lp(Phi, T, y[:-1], y)
     with pytest.raises(SolverError, match="the linear program of the bias"):
-        core.bias_lp(Phi, 1e300 * T, y, y)
+        core.bias_lp(1e300 * Phi, T, y, 1e100 * y)
+    with pytest.raises(SolverError, match="OSQP"):
+        core.svm_gb_qp(Phi, T, y, 1e-300)
 
 
 def test_a_model_whose_arrays_were_changed_says_so():

@@ -37,6 +37,7 @@ from .logistic import logistic_objective, logistic_slopes
 from .nystrom import nystrom_gcv, solve_nystrom, whitened, whitening
 from .pca import centred, centred_nystrom, kernel_pca, project
 from .prior import kernel_components, prior_map, prior_objective, prior_published
+from .programs import bias_by_highs, bias_losses, bias_problem, svm_problem
 from .selection import (
     central_differences,
     feature_kernel,

@@ -140,6 +140,100 @@ def test_published_solution_is_eqs_26_to_28(m, l, backend, threads):  # noqa: E7
     assert np.abs(T.T @ c).max(initial=0) < 1e-9 * np.abs(c).max() * np.sqrt(m)
 
 
+@pytest.mark.parametrize("pivots", ["qr", "first"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_published_coefficients_are_those_of_eqs_26_and_27_and_of_28(pivots, k):
+    Phi, T, y = problem(75, 3, k)
+    lambda_tilde, c_tilde, chosen = core.published_coefficients(Phi, T, y, GAMMA, pivots)
+    assert np.array_equal(chosen, core.phi_prime(T, pivots)[1])
+    expected = reference.solve_published(Phi, T, y, GAMMA, chosen)
+    assert np.array_equal(lambda_tilde, expected[0])
+    close(c_tilde, expected[1], 1e-9)
+    c, beta = core.solve_published(Phi, T, y, GAMMA, pivots)
+    function = reference.published_function(Phi, T, Phi, T, chosen, lambda_tilde, c_tilde)
+    close(Phi @ c + T @ beta, function, 1e-8)
+
+
+def quadratic_on_a_line(m=12):
+    x = np.sort(np.random.default_rng(0).uniform(-1, 1, m))[:, None]
+    return x, lambda X: np.column_stack([np.ones(len(X)), X, X**2])
+
+
+def test_the_constructed_kernel_is_eq_10_with_the_properties_14_to_18():
+    X, phi = quadratic_on_a_line()
+    Phi = grls.kernels.Gaussian(0.5)
+    pivots = [0, 5, 11]
+    K = core.ConstructedKernel(Phi, phi, X[pivots])
+    new = np.linspace(-2, 2, 7)[:, None]
+    P_new, P = (reference.phi_prime(phi(points), phi(X), pivots) for points in (new, X))
+    H = reference.H_between(Phi(new, X), Phi(X)[pivots], Phi(new, X[pivots]), Phi(X[pivots]), P_new, P)
+    close(K.phi_prime(new), P_new)
+    close(K.H(new, X), H)
+    close(K(new, X), H + P_new @ P.T)
+    close(K(X[pivots], new), P_new.T)  # (14)
+    close(K(X[pivots], X[pivots]), np.eye(3))  # (15)
+    assert np.abs(K.H(X[pivots], new)).max() < 1e-12  # (16)
+    assert np.linalg.eigvalsh(K(X, X)).min() > -1e-12
+    rest = reference.others(len(X), pivots)
+    close(K.H(X[rest], X[rest]), reference.H(Phi(X), phi(X), pivots))
+
+
+@pytest.mark.filterwarnings("ignore::grls.exceptions.ConfoundedFeaturesWarning")  # K holds the features
+def test_the_constructed_kernel_and_the_published_coefficients_are_eq_28_at_new_points():
+    X, phi = quadratic_on_a_line()
+    y, kernel = np.abs(X[:, 0]), grls.kernels.Gaussian(0.5)
+    lambda_tilde, c_tilde, chosen = core.published_coefficients(kernel(X), phi(X), y, GAMMA, "first")
+    K = core.ConstructedKernel(kernel, phi, X[chosen])
+    new = np.linspace(-1.2, 1.2, 9)[:, None]
+    rest = reference.others(len(X), chosen)
+    function = K.phi_prime(new) @ lambda_tilde + K.H(new, X[rest]) @ c_tilde
+    model = grls.GRLSRegressor(
+        kernel, features=phi, regularization=GAMMA, formulation="published", pivots="first"
+    ).fit(X, y)
+    close(model.predict(new), function, 1e-7)
+    # The minimiser is the same with K in place of Φ: they differ by what the features express.
+    exact, constructed = (
+        grls.GRLSRegressor(k, features=phi, regularization=GAMMA).fit(X, y).predict(new) for k in (kernel, K)
+    )
+    close(constructed, exact, 1e-6)
+
+
+def test_the_constructed_kernel_says_which_pivots_it_cannot_use():
+    X, phi = quadratic_on_a_line()
+    kernel = grls.kernels.Gaussian(0.5)
+    with pytest.raises(ValueError, match=r"as many pivots as features .* shape \(2, 3\)"):
+        core.ConstructedKernel(kernel, phi, X[:2]).phi_prime(X)
+    with pytest.raises(ValueError, match="linearly dependent"):
+        core.ConstructedKernel(kernel, phi, X[[0, 1, 1]])(X, X)
+    nothing = core.ConstructedKernel(kernel, lambda X: np.empty((len(X), 0)), X[:0])
+    close(nothing(X, X), kernel(X))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("pivots", ["qr", "first"])
+def test_as_many_features_as_samples_interpolate_and_leave_nothing_to_the_kernel(pivots, k):
+    Phi, T, y = problem(4, 4, k)
+    _, chosen = core.phi_prime(T, pivots)
+    for c, beta in (core.solve_exact(Phi, T, y, GAMMA), core.solve_published(Phi, T, y, GAMMA, pivots)):
+        assert np.array_equal(c, np.zeros_like(y))
+        close(T @ beta, y, 1e-12)
+    lambda_tilde, c_tilde, _ = core.published_coefficients(Phi, T, y, GAMMA, pivots)
+    assert np.array_equal(lambda_tilde, y[chosen])
+    assert c_tilde.shape == (0, *y.shape[1:])
+    H, E = core.assemble(Phi, T, pivots)
+    assert (H.shape, E.shape) == ((0, 0), (4, 0))
+    with pytest.raises(ValueError, match="linearly dependent"):
+        core.solve_exact(Phi, T[:, [0, 1, 2, 2]], y, GAMMA)
+
+
+def test_published_coefficients_want_a_target_for_each_sample():
+    Phi, T, y = problem(75, 3)
+    with pytest.raises(ValueError, match="75 samples, got 74"):
+        core.published_coefficients(Phi, T, y[:-1], GAMMA)
+    with pytest.raises(ValueError, match="75"):
+        core.published_coefficients(Phi, T[:-1], y, GAMMA)
+
+
 def test_published_solution_with_the_first_samples_as_pivots_is_as_printed(backend):
     Phi, T, y = problem(300, 3)
     c, beta = core.solve_published(Phi, T, y, GAMMA, pivots="first")
@@ -352,8 +446,9 @@ def test_as_many_features_as_samples_leave_no_null_space():
     H, E = core.assemble(Phi, T)
     assert H.shape == (0, 0)
     assert E.shape == (10, 0)
-    with pytest.raises(ValueError, match="interpolate all n_samples=10"):
-        core.solve_exact(Phi, T, np.ones(10), GAMMA)
+    c, beta = core.solve_exact(Phi, T, np.ones(10), GAMMA)
+    assert np.array_equal(c, np.zeros(10))
+    close(T @ beta, np.ones(10))
 
 
 def bad_calls():

@@ -17,7 +17,8 @@ LOOKS = {
     "RLSC pLSA": ("#009E73", "o", ":"),
     "SVM pLSA": ("#004D38", "s", ":"),
     "G-RLSC": ("#0072B2", "o", "-"),
-    "G-RLSC as printed": ("#56B4E9", "v", "-"),
+    "G-RLSC printed, QR pivots": ("#56B4E9", "v", "-"),
+    "G-RLSC printed, first pivots": ("#56B4E9", "x", "--"),
     "G-RLSC auto": ("#CC79A7", "^", "-"),
     "SVM-GB": ("#56B4E9", "s", "-"),
     "RLSC tf-idf": ("#999999", "o", "--"),
@@ -30,18 +31,32 @@ LOOKS = {
 
 
 def values(rows: Rows, **key: Any) -> Any:
-    """Return the accuracies of the rows with this key, in the order of their runs."""
+    """Return the accuracies of the rows with this key, in the order of their runs; NaN: the fit failed."""
     mine = [row for row in rows if all(row[name] == value for name, value in key.items())]
-    return np.array([row["accuracy"] for row in sorted(mine, key=lambda row: row["run"])])
+    return np.array([row["accuracy"] for row in sorted(mine, key=lambda row: row["run"])], dtype=float)
+
+
+def failures(rows: Rows, **key: Any) -> int:
+    """Return how many fits have no accuracy."""
+    return int(np.isnan(values(rows, **key)).sum())
 
 
 def mean(rows: Rows, **key: Any) -> float:
-    return float(np.mean(values(rows, **key)))
+    """Return the mean accuracy of the fits that have one; NaN where none has."""
+    known = values(rows, **key)
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if len(known) else np.nan
 
 
 def gain(rows: Rows, method: str, rival: str, **key: Any) -> tuple[float, float]:
-    """Return by how many points a method beats a rival on the same splits, and the standard error."""
+    """Return by how many points a method beats a rival on the same splits, and the standard error.
+
+    Splits on which one of them failed are left out.
+    """
     difference = 100 * (values(rows, method=method, **key) - values(rows, method=rival, **key))
+    difference = difference[~np.isnan(difference)]
+    if not len(difference):
+        return np.nan, np.nan
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
     return float(difference.mean()), float(error)
 
@@ -68,8 +83,10 @@ def table(
             cells = []
             for method, middle in zip(methods, means, strict=True):
                 scores = 100 * values(rows, dataset=dataset, size=size, method=method)
-                cell = f"{middle:.1f}" + (f" ± {scores.std():.1f}" if len(scores) > 1 else "")
-                cells.append(f"**{cell}**" if middle >= max(means) - 0.05 else cell)
+                failed = np.isnan(scores)
+                cell = f"{middle:.1f}" + (f" ± {np.nanstd(scores):.1f}" if np.sum(~failed) > 1 else "")
+                cell += f" ({failed.sum()} failed)" if failed.any() else ""
+                cells.append(f"**{cell}**" if middle >= np.nanmax(means) - 0.05 else cell)
             runs = len(values(rows, dataset=dataset, size=size, method=methods[0]))
             body.append([dataset, str(size), str(runs), *cells])
     return ["data", "training", "runs", *methods], body
@@ -88,10 +105,11 @@ def draw(rows: Rows, datasets: Sequence[str], sizes: Sequence[int], methods: Seq
         for method in methods:
             colour, marker, dashes = LOOKS[method]
             scores = [100 * values(rows, dataset=dataset, size=size, method=method) for size in sizes]
+            known = [s[~np.isnan(s)] for s in scores]
             ax.errorbar(
                 sizes,
-                [s.mean() for s in scores],
-                yerr=[s.std() for s in scores],
+                [s.mean() if len(s) else np.nan for s in known],
+                yerr=[s.std() if len(s) else np.nan for s in known],
                 label=method,
                 color=colour,
                 marker=marker,

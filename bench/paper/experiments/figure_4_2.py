@@ -12,6 +12,8 @@ from sklearn.svm import SVC
 from ..registry import Finding, experiment
 from ._digits import FILE, digits, pixels
 
+FIRST_TOLERANCE = 0.2  # points below the best, fixed before the search was run
+
 
 def draw_search(ax, rows, costs, widths):
     """Draw the accuracy in cross-validation over C and g, as LIBSVM's grid.py does."""
@@ -85,10 +87,25 @@ def figure_4_2(run):
             ["G-RLSC, leave-one-out", f"{exact:.4f}", f"{1 - display.criterion.min():.2%}"],
         ],
     )
-    told = f"C = {2.0 ** best['log2C']:g}, g = 2^{best['log2g']} with {best['accuracy']:.2%}; {len(near)} of "
-    told += f"{len(run.rows)} pairs are within a standard error, {100 * error:.1f} points"
-    if thesis:
-        told += f"; C = 2, g = 2^-8 has {thesis[0]['accuracy']:.2%}"
-    return [
-        Finding("C = 2 and g = 0.0039 are good parameters", told, bool(thesis) and thesis[0] in near),
+    told = f"C = {2.0 ** best['log2C']:g}, g = 2^{best['log2g']} with {best['accuracy']:.2%}"
+    findings = [
+        Finding(
+            "cross-validation finds C = 2 and g = 0.0039 = 2^-8",
+            told,
+            (best["log2C"], best["log2g"]) == (1, -8),
+        )
     ]
+    if thesis:
+        below = 100 * (best["accuracy"] - thesis[0]["accuracy"])
+        findings.append(
+            Finding(
+                "C = 2 and g = 0.0039 are as good as the best pair, to one standard error of an accuracy",
+                f"{thesis[0]['accuracy']:.2%}, {below:.1f} points below it; a standard error on {len(y)} "
+                f"digits is {100 * error:.1f} points, and {len(near)} of {len(run.rows)} pairs are as near. "
+                "This tolerance was chosen after the result was seen; by the first one, "
+                f"{FIRST_TOLERANCE} points, the answer is {'yes' if below <= FIRST_TOLERANCE else 'no'}",
+                thesis[0] in near,
+                ours=True,
+            )
+        )
+    return findings

@@ -1,12 +1,24 @@
 """G-RLS, figure 1: noisy points of abs(5 - x), a Gaussian kernel of three widths, free features or none."""
 
 import numpy as np
-from grls.demo import DOMAIN, GRLS, MARGIN, PUBLISHED, RIDGE, WIDTHS, curve, noisy_points, truth
+from grls.demo import (
+    DOMAIN,
+    GRLS,
+    MARGIN,
+    PUBLISHED,
+    PUBLISHED_FIRST,
+    RIDGE,
+    WIDTHS,
+    curve,
+    noisy_points,
+    truth,
+)
 from matplotlib import pyplot as plt
 
 from ..registry import Finding, experiment
 
-METHODS = (GRLS, RIDGE, PUBLISHED)
+METHODS = (GRLS, RIDGE, PUBLISHED, PUBLISHED_FIRST)
+PRINTED = {PUBLISHED: "pivots by QR", PUBLISHED_FIRST: "the first points as pivots, to the letter"}
 COLOURS = dict(zip(WIDTHS, ("#D55E00", "#0072B2", "#009E73"), strict=True))
 
 
@@ -45,7 +57,7 @@ def grls_1(run):
     grid = np.linspace(*DOMAIN, 501)
     apart = {GRLS: [], RIDGE: []}
     for draw_number in run.progress(range(run.draws), "draw"):
-        fits = curve(run.seed + draw_number)
+        fits = curve(run.seed + draw_number, first_pivots=True)
         for fit in fits:
             run.add(
                 draw=draw_number,
@@ -68,11 +80,11 @@ def grls_1(run):
     body = [
         [method, width, *(f"{median(method, column, width):.3f}" for column in ("inside", "outside"))]
         for method in METHODS
-        for width in (WIDTHS if method != PUBLISHED else ("by CV",))
+        for width in (WIDTHS if method not in PRINTED else ("by CV",))
     ]
     run.summary(["method", "width", "error inside (median)", "error outside"], body)
     ratio = np.median(np.array(apart[RIDGE]) / np.array(apart[GRLS]))
-    exact, printed = median(GRLS, "inside", "by CV"), median(PUBLISHED, "inside", "by CV")
+    exact = median(GRLS, "inside", "by CV")
     return [
         Finding(
             "varying σ, different fitting results were obtained by ridge regression; for G-RLS the "
@@ -81,10 +93,14 @@ def grls_1(run):
             f"{run.draws} draws; {np.median(apart[RIDGE]):.2f} against {np.median(apart[GRLS]):.2f})",
             bool(ratio > 1),
         ),
-        Finding(
-            "the printed formula fits worse than the minimiser",
-            f"error inside with σ and γ by cross-validation: {printed:.3f} against {exact:.3f}",
-            printed > exact,
-            ours=True,
+        *(
+            Finding(
+                f"the printed formula fits worse than the minimiser ({pivots})",
+                f"error inside with σ and γ by cross-validation, median of {run.draws} draws: "
+                f"{median(method, 'inside', 'by CV'):.3f} against {exact:.3f}",
+                median(method, "inside", "by CV") > exact,
+                ours=True,
+            )
+            for method, pivots in PRINTED.items()
         ),
     ]

@@ -1,39 +1,74 @@
-"""The quadratic and the linear program of SVM-GB by OSQP, one pair of classes at a time.
+"""The quadratic program of SVM-GB by OSQP, one pair of classes at a time.
 
 Letters are those of docs/math.md, section "SVM-GB": Phi (m, m) kernel matrix, T (m, l) features, y labels ±1,
 and a_i = α_i / (2γ) ∈ [0, C_i], so that every C_i = 1 / (2γm) is the paper's box α_i ∈ [0, 1/m].
+
+OSQP's alternating directions find out quickly which samples are at a bound and take long for the last digits.
+So it is asked for few digits first; where the duality gap is not small enough then, samples far from the
+margin stay at their bound and OSQP solves the small program of the others, until the gap is.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import FloatArray
 from ..exceptions import SolverError
 from . import bases
+from .certificate import Certificate, PairOfClasses, certify
 
 _WAY_OUT = 'use solver="ipm" or "native", or scale the kernel, the features or C'
-_INACCURATE = ("solved inaccurate", "maximum iterations reached", "run time limit reached")
+_USABLE = ("solved", "solved inaccurate", "maximum iterations reached", "run time limit reached")
+_LOOSE, _TIGHT, _TIGHTEST = 1e-6, 1e-8, 1e-13  # residuals asked of OSQP; polishing adds digits
+_FIRST_ITERATIONS, _ITERATIONS = 4000, 10_000  # of the whole program, of a small one
+_EASY = 1000  # iterations after which a small program was no trouble
+_ROUNDS = 20  # small programs at most
+_FIRST_DELTA = 1e-3  # in units of the mean diagonal
+_FEW_ROWS = 20  # of the first small program, at least
+_NO_SUPPORT = 1e-9  # of C: coefficients below are zero
 
 
 @dataclass
 class Program:
-    """What OSQP found: the variables, the multipliers of its rows, and how many iterations it took."""
+    """What OSQP found: the variables, the multipliers of its rows, and how it got there."""
 
     x: FloatArray
     multipliers: FloatArray
     iterations: int
-    converged: bool
+    status: str
+    primal_residual: float
+    dual_residual: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are numbers to go on with."""
+        return self.status in _USABLE and bool(np.all(np.isfinite(self.x)))
+
+    @property
+    def solved(self) -> bool:
+        """Whether OSQP reached its tolerance."""
+        return self.status == "solved"
 
 
-def _solve(
-    P: Any, q: FloatArray, A: Any, low: FloatArray, high: FloatArray, what: str, tol: float, max_iter: int
+def run(
+    P: Any,
+    q: FloatArray,
+    A: Any,
+    low: FloatArray,
+    high: FloatArray,
+    what: str,
+    *,
+    tol: float,
+    max_iter: int,
+    polish: bool = True,
 ) -> Program:
     """Minimise ½xᵀPx + qᵀx over low ≤ Ax ≤ high."""
     import osqp  # only where it is used: it is not light
@@ -49,56 +84,169 @@ def _solve(
             eps_abs=tol,
             eps_rel=tol,
             max_iter=max_iter,
-            polishing=True,
+            polishing=polish,
+            polish_refine_iter=5,
             verbose=False,
         )
         result = solver.solve(raise_error=False)
     except (osqp.OSQPException, ValueError) as error:
         raise SolverError(f"OSQP refuses {what}: {error}; {_WAY_OUT}") from error
-    status = result.info.status
-    if status == "solved":
-        return Program(np.asarray(result.x), np.asarray(result.y), int(result.info.iter), True)
-    residuals = (
-        f"primal residual {result.info.prim_res:.2g}, dual residual {result.info.dual_res:.2g}, "
-        f"{result.info.iter} iterations"
+    info = result.info
+    nothing = np.full(len(q), np.nan)
+    return Program(
+        nothing if result.x is None else np.asarray(result.x),
+        np.full(A.shape[0], np.nan) if result.y is None else np.asarray(result.y),
+        int(info.iter),
+        str(info.status),
+        float(info.prim_res),
+        float(info.dual_res),
     )
-    if status not in _INACCURATE or result.x is None or not np.all(np.isfinite(result.x)):
-        raise SolverError(
-            f"OSQP calls {what} '{status}' ({residuals}); the program has a solution, so its numbers are too "
-            f"badly scaled for OSQP; {_WAY_OUT}"
+
+
+@dataclass
+class _Dual:
+    """min ½ cᵀQc − yᵀc over 0 ≤ y_i c_i ≤ C_i, E c = 0, the rows of E orthonormal times √m."""
+
+    quadratic: FloatArray  # Q (m, m)
+    E: FloatArray  # (l, m)
+    y: FloatArray
+    C: FloatArray
+    relative_gap: Callable[[FloatArray, FloatArray], float]  # of c and the multipliers
+
+    def solve(
+        self, rows: NDArray[np.intp], c: FloatArray, delta: float, tol: float, max_iter: int
+    ) -> tuple[FloatArray, FloatArray, Program]:
+        """Return c and the multipliers of E c = 0 for some of the c_i, the others fixed.
+
+        δ/2 times the squared step from c is added. The program is solved for y_i c_i / max(C), whose values
+        are of the order of one.
+        """
+        y, C, n, size = self.y[rows], self.C[rows], len(rows), float(self.C.max())
+        fixed = c.copy()
+        fixed[rows] = 0
+        linear, level = -1 - delta * y * c[rows], np.zeros(len(self.E))
+        if n < len(c):
+            linear = linear + y * (self.quadratic[rows] @ fixed)
+            level = -(self.E @ fixed) / size
+        block = size * (self.quadratic[np.ix_(rows, rows)] * np.outer(y, y) + delta * np.eye(n))
+        program = run(
+            sparse.csc_matrix(block),
+            linear,
+            sparse.vstack([sparse.eye(n), sparse.csc_matrix(self.E[:, rows] * y)]),
+            np.concatenate([np.zeros(n), level]),
+            np.concatenate([C / size, level]),
+            "the quadratic program",
+            tol=tol,
+            max_iter=max_iter,
         )
-    warnings.warn(
-        f"OSQP did not reach its tolerance {tol:g} for {what}: {status} ({residuals}); raise max_iter, "
-        'or use solver="ipm" or "native"',
-        ConvergenceWarning,
-        stacklevel=2,
+        fixed[rows] = np.clip(size * program.x, 0, C) * y
+        return fixed, program.multipliers[n:], program
+
+    def margins(self, c: FloatArray, nu: FloatArray) -> FloatArray:
+        """Return 1 − y_i f(x_i)."""
+        return np.asarray(1 - self.y * (self.quadratic @ c + self.E.T @ nu))
+
+
+@dataclass
+class _Best:
+    """The best coefficients so far."""
+
+    c: FloatArray
+    nu: FloatArray
+    gap: float
+    program: Program
+    iterations: int
+
+
+def _found(problem: _Dual, tol: float, max_iter: int) -> _Best:
+    """Solve the whole program loosely, then smaller ones of samples near the margin, until the gap is tol."""
+    m, everything = len(problem.y), np.arange(len(problem.y))
+    limit = min(max_iter, _FIRST_ITERATIONS)
+    c, nu, program = problem.solve(everything, np.zeros(m), 0.0, _LOOSE, limit)
+    if not program.usable:
+        raise SolverError(
+            f"OSQP calls the quadratic program '{program.status}' ({_residuals(program)}); the program has a "
+            f"solution, so its numbers are too badly scaled for OSQP; {_WAY_OUT}"
+        )
+    best = _Best(c, nu, problem.relative_gap(c, nu), program, program.iterations)
+    n, delta = max(_FEW_ROWS, 3 * len(problem.E)), _FIRST_DELTA * float(np.diag(problem.quadratic).mean())
+    residual = _TIGHT
+    for _ in range(_ROUNDS):
+        if best.gap <= tol or best.iterations >= max_iter:
+            break
+        margins = problem.margins(best.c, best.nu)
+        a = problem.y * best.c
+        free = (a > 1e-6 * problem.C) & (a < (1 - 1e-6) * problem.C)
+        order = np.argsort(np.where(free, 0.0, np.abs(margins)), kind="stable")
+        rows = np.sort(order[: n + np.count_nonzero(free)])
+        sided = problem.y * np.where(margins > 0, problem.C, 0.0)
+        sided[rows] = best.c[rows]
+        limit = min(max_iter - best.iterations, _ITERATIONS)
+        c, nu, program = problem.solve(rows, sided, delta, residual, limit)
+        best.iterations += program.iterations
+        gap = problem.relative_gap(c, nu) if program.usable else np.inf
+        if not program.usable:  # too few samples to make up for those at the wrong bound
+            n *= 2
+            continue
+        changed = np.count_nonzero((problem.margins(c, nu) > 0) != (margins > 0))
+        if gap < best.gap:
+            best.c, best.nu, best.gap, best.program = c, nu, gap, program
+        elif changed:
+            n *= 2
+        if program.solved:
+            delta /= 10 if program.iterations <= _EASY else 3
+            residual = max(residual / 10, _TIGHTEST)
+        elif residual < _TIGHT:
+            residual *= 100
+        else:
+            delta *= 10
+    return best
+
+
+def _residuals(program: Program) -> str:
+    return (
+        f"primal residual {program.primal_residual:.2g}, dual residual {program.dual_residual:.2g}, "
+        f"{program.iterations} iterations"
     )
-    return Program(np.asarray(result.x), np.asarray(result.y), int(result.info.iter), False)
 
 
 def dual(
-    quadratic: FloatArray, E: FloatArray, y: FloatArray, C: FloatArray, tol: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, Program]:
-    """Return c = Ya and the multipliers of E c = 0 for min ½ cᵀQc − 1ᵀa, 0 ≤ a ≤ C.
+    quadratic: FloatArray,
+    E: FloatArray,
+    y: FloatArray,
+    C: FloatArray,
+    relative_gap: Callable[[FloatArray, FloatArray], float],
+    tol: float,
+    max_iter: int,
+) -> tuple[FloatArray, FloatArray, int, bool]:
+    """Minimise ½ cᵀQc − 1ᵀa over 0 ≤ a ≤ C, E c = 0.
 
-    `quadratic` is Q (m, m) and `E` (l, m). The program is solved for a / max(C), whose entries are of the
-    order of one.
+    `quadratic` is Q (m, m) and `E` (l, m), with independent rows; `relative_gap` tells that of c and the
+    multipliers, and is to become `tol`. Returns c = Ya, the multipliers of E c = 0, how many iterations it
+    took and whether the gap was reached.
     """
-    m, size = len(y), float(C.max())
-    signed = quadratic * np.outer(y, y)
-    program = _solve(
-        sparse.csc_matrix(size * signed),
-        -np.ones(m),
-        sparse.vstack([sparse.eye(m), sparse.csc_matrix(E * y)]) if len(E) else sparse.eye(m),
-        np.concatenate([np.zeros(m), np.zeros(len(E))]),
-        np.concatenate([C / size, np.zeros(len(E))]),
-        "the quadratic program",
-        tol,
-        max_iter,
-    )
-    a = np.clip(size * program.x, 0, C)
-    a[a < 1e-9 * C] = 0
-    return a * y, program.multipliers[m:], program
+    scale = np.sqrt(len(y))
+    V, R = linalg.qr(E.T, mode="economic") if len(E) else (E.T, np.empty((0, 0)))
+
+    def multipliers(nu: FloatArray) -> FloatArray:
+        return np.asarray(scale * linalg.solve_triangular(R, nu)) if len(E) else nu
+
+    problem = _Dual(quadratic, scale * V.T, y, C, lambda c, nu: relative_gap(c, multipliers(nu)))
+    best = _found(problem, tol, max_iter)
+    if not np.isfinite(best.gap):
+        raise SolverError(f"OSQP's solution of the quadratic program overflows; {_WAY_OUT}")
+    support = np.where(y * best.c < _NO_SUPPORT * C, 0.0, best.c)
+    if problem.relative_gap(support, best.nu) <= max(tol, best.gap):
+        best.c = support
+    if best.gap > tol:
+        warnings.warn(
+            f"OSQP did not reach a relative duality gap of {tol:g} for the quadratic program: "
+            f"{best.gap:.2g}, {best.program.status} ({_residuals(best.program)}); raise max_iter, "
+            'or use solver="ipm" or "native"',
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return best.c, multipliers(best.nu), best.iterations, best.gap <= tol
 
 
 @dataclass
@@ -124,74 +272,46 @@ def solve(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Solve the dual by OSQP; the columns of T are independent."""
+    """Solve the dual by OSQP to a relative duality gap of `tol`; the columns of T are independent."""
+    pair = PairOfClasses(np.arange(len(y)), y, T, C)
+
+    def certificate(c: FloatArray, beta: FloatArray) -> Certificate:
+        if not (np.all(np.isfinite(c)) and np.all(np.isfinite(beta))):
+            return Certificate(np.inf, np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite gap then
+            image = Phi @ c  # within their bounds the coefficients are
+            return certify(pair, c, beta, image, image)
+
     if formulation == "virtual":
-        c, beta, program = dual(Phi, T.T, y, C, tol, max_iter)
-        return _certified(Phi, T, y, C, c, beta, beta, program)
+        c, beta, n_iter, converged = dual(
+            Phi, T.T, y, C, lambda c, nu: certificate(c, nu).relative_gap, tol, max_iter
+        )
+        return Solution(c, beta, beta, *_told(certificate(c, beta)), n_iter, converged)
     # Eqs. (23)-(24): pivots first, whose block of the quadratic form is zero.
     P, pivots, _ = bases.phi_prime(T, "qr", 0.0)
     rest = np.setdiff1d(np.arange(len(y)), pivots)
     H = bases.assemble(Phi, T, basis="pivot", pivots="qr", tolerance=0.0)
     order = np.concatenate([np.asarray(pivots, dtype=np.intp), rest])
-    c = np.empty(len(y))
-    c[order], lambda_tilde, program = dual(
+
+    def direct(ordered: FloatArray, lambda_tilde: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return c in the order of the samples, and β."""
+        c = np.empty(len(y))
+        c[order] = ordered
+        # H(x_i, ·) written out in Φ: what it takes from φ' at x is Φc at the pivots.
+        return c, np.asarray(linalg.solve(T[pivots], lambda_tilde - Phi[pivots] @ c, check_finite=False))
+
+    ordered, lambda_tilde, n_iter, converged = dual(
         linalg.block_diag(np.zeros((len(pivots), len(pivots))), H),
         P[order].T,
         y[order],
         C[order],
+        lambda c, nu: certificate(*direct(c, nu)).relative_gap,
         tol,
         max_iter,
     )
-    # H(x_i, ·) written out in Φ: what it takes from φ' at x is Φc at the pivots.
-    beta = np.asarray(linalg.solve(T[pivots], lambda_tilde - Phi[pivots] @ c))
-    return _certified(Phi, T, y, C, c, beta, lambda_tilde, program)
+    c, beta = direct(ordered, lambda_tilde)
+    return Solution(c, beta, lambda_tilde, *_told(certificate(c, beta)), n_iter, converged)
 
 
-def _certified(
-    Phi: FloatArray,
-    T: FloatArray,
-    y: FloatArray,
-    C: FloatArray,
-    c: FloatArray,
-    beta: FloatArray,
-    lambda_tilde: FloatArray,
-    program: Program,
-) -> Solution:
-    image = Phi @ c
-    residual = y - image - T @ beta
-    losses = C * np.maximum(0, y * residual)
-    objective = 0.5 * c @ image + losses.sum()
-    gap = losses.sum() - c @ residual
-    return Solution(
-        c,
-        beta,
-        lambda_tilde,
-        float(objective),
-        float(gap / (objective or 1)),
-        program.iterations,
-        program.converged,
-    )
-
-
-def bias(
-    known: FloatArray, T: FloatArray, y: FloatArray, C: FloatArray, tol: float, max_iter: int
-) -> FloatArray:
-    """Return the β of eq. (25): it minimises Σ C_i max(0, 1 − y_i (known_i + T_i β)).
-
-    `known` (m,) is the kernel part of the model function at the samples.
-    """
-    m, n_features = T.shape
-    if n_features == 0:
-        return np.empty(0)
-    A = sparse.bmat([[sparse.csc_matrix(y[:, None] * T), sparse.eye(m)], [None, sparse.eye(m)]])
-    program = _solve(
-        sparse.csc_matrix((n_features + m, n_features + m)),
-        np.concatenate([np.zeros(n_features), C / C.max()]),
-        A,
-        np.concatenate([1 - y * known, np.zeros(m)]),
-        np.full(2 * m, np.inf),
-        "the linear program of the bias",
-        tol,
-        max_iter,
-    )
-    return program.x[:n_features]
+def _told(certificate: Certificate) -> tuple[float, float]:
+    return certificate.objective, certificate.relative_gap

@@ -12,7 +12,7 @@ from ._digits import (
     gains_table,
 )
 from ._drawing import draw
-from ._methods import GRLS, PUBLISHED, RIDGE, SUPPORT_VECTORS
+from ._methods import GRLS, PUBLISHED, PUBLISHED_FIRST, RIDGE, SUPPORT_VECTORS
 from ._run import DEFAULT_OUTPUT, OutputError, run
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "MARGIN",
     "NOISE",
     "PUBLISHED",
+    "PUBLISHED_FIRST",
     "RIDGE",
     "SUPPORT_VECTORS",
     "WIDTHS",

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 
 GRLS = "G-RLS"
 PUBLISHED = "G-RLS as published"
+PUBLISHED_FIRST = "G-RLS as published, first pivots"
 RIDGE = "kernel ridge"
 SUPPORT_VECTORS = "SVC"
 

@@ -1,0 +1,167 @@
+"""SVM-GB for all pairs of classes: what is solved, by OSQP where that is wanted, and what it reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from .._solvers import bias_program, osqp
+from .._solvers.certificate import PairOfClasses, certify, within_bounds
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.rank import independent_columns
+from .._solvers.results import Status, SvmSolution
+from .._validation import FloatArray
+
+_OSQP_ITERATIONS = 100_000
+_BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
+
+
+def signs_of(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return the labels of a pair's samples as ±1: see `SVMGBClassifier.pairs_`."""
+    return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
+
+
+@dataclass
+class Task:
+    """What is solved for all pairs of classes, whatever C."""
+
+    kernel: kernels.Kernel  # as the model has it, without features that have a prior
+    problem: KernelProblem
+    labels: NDArray[np.intp]  # (m,): positions in the classes
+    classes: Any
+    pairs: NDArray[np.intp]  # (n_pairs, 2)
+    solver: str
+    by_osqp: bool
+
+
+def parts_of(task: Task, C: float) -> list[PairOfClasses]:
+    """Return the samples of every pair."""
+    out = []
+    for pair in task.pairs:
+        rows = np.flatnonzero(np.isin(task.labels, pair))
+        y = signs_of(task.labels[rows], pair, len(task.classes))
+        weights = task.problem.weights_or_ones[rows]
+        out.append(PairOfClasses(rows, y, task.problem.T[rows], C * weights))
+    return out
+
+
+def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
+    """Solve every pair by OSQP."""
+    problem, labels, pairs = task.problem, task.labels, task.pairs
+    Phi, T = problem.kernel_matrix(), problem.T
+    weights = problem.weights_or_ones
+    c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
+    solved, independent = [], []
+    limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
+    for p, part in enumerate(parts_of(task, C)):
+        rows = part.rows
+        kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
+        found = osqp.solve(
+            Phi[np.ix_(rows, rows)],
+            T[rows][:, kept],
+            part.y,
+            part.bounds,
+            formulation=model.formulation,
+            tol=tol,
+            max_iter=limit,
+        )
+        c[rows, p], beta[kept, p] = found.c, found.beta
+        solved.append(found)
+        independent.append(kept)
+    return SvmSolution(
+        c=c,
+        beta=beta,
+        objective=np.array([found.objective for found in solved]),
+        relative_gap=np.array([found.duality_gap for found in solved]),
+        infeasibility=np.zeros(len(pairs)),
+        iterations=[found.n_iter for found in solved],
+        status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
+        kept=independent,
+    )
+
+
+@dataclass
+class Solved:
+    """All pairs of classes, and what their coefficients reach."""
+
+    c: FloatArray  # (m, n_pairs)
+    beta: FloatArray  # (l, n_pairs)
+    kept: list[Any]
+    iterations: NDArray[np.intp]
+    converged: NDArray[np.bool_]  # as the solver says
+    objective: FloatArray
+    relative_gap: FloatArray
+    bias_solver: NDArray[np.object_]  # who found β
+
+    def improve(self, other: Solved) -> None:
+        """Take over the pairs that another solution has a smaller gap in."""
+        better = other.relative_gap < self.relative_gap
+        for name in ("c", "beta"):
+            getattr(self, name)[:, better] = getattr(other, name)[:, better]
+        for name in ("converged", "objective", "relative_gap", "bias_solver"):
+            getattr(self, name)[better] = getattr(other, name)[better]
+        self.iterations = self.iterations + other.iterations
+
+
+def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved:
+    """Return a solution with the objective and the gap of its coefficients, which are the model's."""
+    problem, parts = task.problem, parts_of(task, C)
+    c, beta = np.array(solution.c, order="C"), np.array(solution.beta)
+    inside = c.copy()
+    for p, part in enumerate(parts):
+        inside[part.rows, p] = within_bounds(part, c[part.rows, p])
+    image = problem.kernel_times(c)
+    feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
+    bias_solver = ["multiplier"] * len(task.pairs)
+    if model.bias == "lp":
+        bias_solver = _set_bias(model, parts, image, solution.kept, beta)
+    certificates = [
+        certify(
+            part,
+            c[part.rows, p],
+            beta[:, p],
+            image[part.rows, p],
+            feasible[part.rows, p],
+        )
+        for p, part in enumerate(parts)
+    ]
+    return Solved(
+        c,
+        beta,
+        list(solution.kept),
+        np.array(solution.iterations, dtype=np.intp),
+        np.array(solution.converged, dtype=bool),
+        np.array([found.objective for found in certificates]),
+        np.array([found.relative_gap for found in certificates]),
+        np.array(bias_solver, dtype=object),
+    )
+
+
+def _set_bias(
+    model: Any,
+    parts: list[PairOfClasses],
+    image: FloatArray,
+    kept: Any,
+    beta: FloatArray,
+) -> list[str]:
+    """Put the solutions of the linear program (25) in place of the multipliers; image (m, n_pairs) = Φc.
+
+    Returns who found them, for each pair.
+    """
+    solvers = []
+    for p, part in enumerate(parts):
+        found = bias_program.solve(
+            image[part.rows, p],
+            part.T[:, kept[p]],
+            part.y,
+            part.bounds,
+            _BIAS_SHARE * model.tol,
+            model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS,
+        )
+        beta[kept[p], p] = found.beta
+        solvers.append(found.solver)
+    return solvers
