@@ -3,6 +3,8 @@
 import numpy as np
 import reference
 from grls.kernels import (
+    ArcCosine,
+    Categorical,
     ChiSquared,
     Constant,
     Cosine,
@@ -12,13 +14,18 @@ from grls.kernels import (
     Log,
     Matern,
     Multiquadric,
+    Overlap,
     Periodic,
     Polyharmonic,
     Polynomial,
     PowerSeries,
     RationalQuadratic,
+    Rotated,
     Sigmoid,
+    Sphere,
+    Spherical,
     ThinPlate,
+    Wendland,
 )
 
 # A view of four columns.
@@ -37,6 +44,72 @@ FORMULAS = {
     "matern 1/2": (Matern(0.9, 0.5), lambda X, Z: reference.matern(X, Z, 0.9, 0.5)),
     "matern 3/2": (Matern(0.9, 1.5), lambda X, Z: reference.matern(X, Z, 0.9, 1.5)),
     "matern 5/2": (Matern(0.9, 2.5), lambda X, Z: reference.matern(X, Z, 0.9, 2.5)),
+    "laplace of absolute differences": (
+        Laplace(0.9, norm="l1"),
+        lambda X, Z: reference.laplace_l1(X, Z, 0.9),
+    ),
+    **{
+        f"matern {nu}": (Matern(0.9, nu), lambda X, Z, nu=nu: reference.matern(X, Z, 0.9, nu))
+        for nu in (0.3, 1.0, 2.2, 3.5, 17.0)
+    },
+    "spherical": (
+        Spherical(1.7).on([3, 0, 1]),
+        lambda X, Z: reference.spherical(X[:, [3, 0, 1]], Z[:, [3, 0, 1]], 1.7),
+    ),
+    **{
+        f"wendland {k}": (
+            Wendland(3.0, k),
+            lambda X, Z, k=k: reference.wendland(X, Z, 3.0, k, X.shape[1]),
+        )
+        for k in range(4)
+    },
+    "wendland of more dimensions": (
+        Wendland([2.0, 3.0], 2, dimension=5).on([1, 0]),
+        lambda X, Z: reference.wendland(X[:, [1, 0]], Z[:, [1, 0]], [2.0, 3.0], 2, 5),
+    ),
+    "overlap": (Overlap(), reference.overlap),
+    "categorical": (Categorical(1.3), lambda X, Z: reference.categorical(X, Z, 1.3)),
+    "categorical columns": (
+        Categorical([0.5, 2.0, 1.1]).on([2, 0, 3]) + Overlap().on([1, 2]) * Laplace(1.5, "l1").on([2, 1]),
+        lambda X, Z: (
+            reference.categorical(X[:, [2, 0, 3]], Z[:, [2, 0, 3]], [0.5, 2.0, 1.1])
+            + reference.overlap(X[:, [1, 2]], Z[:, [1, 2]])
+            * reference.laplace_l1(X[:, [2, 1]], Z[:, [2, 1]], 1.5)
+        ),
+    ),
+    "sphere": (
+        Sphere(Gaussian(30.0) + 0.5 * Matern(20.0) ** 2, radius=1000.0).on([3, 1]),
+        lambda X, Z: (
+            reference.gaussian(*(reference.places(A[:, [3, 1]], 1000.0) for A in (X, Z)), 30.0)
+            + 0.5
+            * reference.matern(*(reference.places(A[:, [3, 1]], 1000.0) for A in (X, Z)), 20.0, 1.5) ** 2
+        ),
+    ),
+    "rotated": (
+        Rotated(Gaussian(1.3), 30.0, 0.4).on([2, 0]) + Rotated(Laplace(0.8) * 2.0, -20.0, 3.0).on([1, 2]),
+        lambda X, Z: (
+            reference.gaussian(*(reference.turned(A[:, [2, 0]], 30.0, 0.4) for A in (X, Z)), 1.3)
+            + 2 * reference.laplace(*(reference.turned(A[:, [1, 2]], -20.0, 3.0) for A in (X, Z)), 0.8)
+        ),
+    ),
+    **{
+        f"arc-cosine {n}": (ArcCosine(n, c), lambda X, Z, n=n, c=c: reference.arc_cosine(X, Z, n, c))
+        for n, c in ((0, 0.5), (1, 0.0), (2, 1.5))
+    },
+    "layers of arc-cosines": (
+        ArcCosine(1, 0.3, layers=3),
+        lambda X, Z: reference.arc_cosine(X, Z, 1, 0.3, layers=3),
+    ),
+    "arc-cosine within": (
+        (ArcCosine(2, 0.5).normalized() + Linear()) * Gaussian(2.0),
+        lambda X, Z: (
+            (
+                reference.normalized(lambda A, B: reference.arc_cosine(A, B, 2, 0.5), X, Z)
+                + reference.linear(X, Z)
+            )
+            * reference.gaussian(X, Z, 2.0)
+        ),
+    ),
     "rational quadratic": (
         RationalQuadratic(0.9, 0.6),
         lambda X, Z: reference.rational_quadratic(X, Z, 0.9, 0.6),
@@ -157,6 +230,27 @@ ORDERS = [
     (Matern(0.5, 0.5), 0),
     (Matern(0.5, 1.5), 0),
     (Matern(0.5, 2.5), 0),
+    (Laplace(0.5, "l1"), 0),
+    (Matern(0.5, 0.2), 0),
+    (Matern(0.5, 1.0), 0),
+    (Matern(0.5, 6.7), 0),
+    (Spherical(0.5), 0),
+    (Spherical([0.5, 0.2, 0.9]), 0),
+    (Wendland(0.6, 0), 0),
+    (Wendland(1.2, 1), 0),
+    (Wendland(2.0, 2), 0),
+    (Wendland(2.0, 3, dimension=8), 0),
+    (Overlap(), 0),
+    (Categorical(0.7), 0),
+    (Sphere(Gaussian(0.3)).on([0, 2]), 0),
+    (Sphere(Spherical(0.01) + Wendland(0.01)).on([0, 2]), 0),
+    (Sphere(Log()).on([0, 1]), 1),
+    (Rotated(Matern(0.5, 2.5), 20.0, 0.3).on([1, 2]), 0),
+    (Rotated(ThinPlate(), 20.0, 0.3).on([1, 2]), 2),
+    (ArcCosine(0), 0),
+    (ArcCosine(1, 0.0), 0),
+    (ArcCosine(2, 0.5), 0),
+    (ArcCosine(1, 0.5, layers=2), 0),
     (RationalQuadratic(0.5, 0.3), 0),
     (Periodic(0.8, 0.7), 0),
     (ChiSquared(), 0),
@@ -208,6 +302,37 @@ TUNABLE = [
     (Matern(WIDTHS, 1.5), ["sigma"]),
     (Matern(0.6, 2.5), ["sigma"]),
     (Matern(WIDTHS, 2.5), ["sigma"]),
+    (Laplace(0.7, "l1"), ["sigma"]),
+    (Laplace(WIDTHS, "l1"), ["sigma"]),
+    (Matern(0.6, 0.4), ["sigma", "nu"]),
+    (Matern(WIDTHS, 1.0), ["nu", "sigma"]),
+    (Matern(0.6, 3.3), ["sigma", "nu"]),
+    (Spherical(0.8), ["sigma"]),
+    (Spherical(WIDTHS), ["sigma"]),
+    *((Wendland(1.3, k), ["sigma"]) for k in range(4)),
+    (Wendland([1.1, 1.2, 0.9], 1), ["sigma"]),
+    (0.7 * Overlap() + Categorical(0.6) + Gaussian(0.5), ["k1__k1__scale", "k1__k2__sigma", "k2__sigma"]),
+    (Categorical(WIDTHS) + Gaussian(0.5), ["k1__sigma"]),
+    (
+        Sphere(Gaussian(0.01) + 0.5 * Matern(0.02, 1.3)).on([0, 2]),
+        ["kernel__kernel__k1__sigma", "kernel__kernel__k2__scale", "kernel__kernel__k2__kernel__nu"],
+    ),
+    (
+        Rotated(Gaussian(0.5) + 0.4 * Laplace(0.3), 25.0, 0.6).on([2, 0]) + Rotated(Gaussian(0.9)).on([0, 1]),
+        [
+            "k1__kernel__angle",
+            "k1__kernel__ratio",
+            "k1__kernel__kernel__k2__kernel__sigma",
+            "k2__kernel__angle",
+            "k2__kernel__ratio",
+        ],
+    ),
+    *((ArcCosine(n, 0.6), ["c"]) for n in range(3)),
+    (ArcCosine(1, 0.6, layers=3), ["c"]),
+    (
+        (0.5 * ArcCosine(2, 0.6, layers=2) + Polynomial(2, 0.4)).normalized(),
+        ["kernel__k1__scale", "kernel__k1__kernel__c", "kernel__k2__c"],
+    ),
     (RationalQuadratic(0.5, 0.8), ["sigma", "alpha"]),
     (RationalQuadratic(WIDTHS, 0.8), ["alpha", "sigma"]),
     (Multiquadric(0.5), ["sigma"]),

@@ -197,6 +197,21 @@ GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index
       x[i] = (1 + s + s * s * S(1.0 / 3.0)) * exp1(-s);                                                  \
     }                                                                                                    \
   }                                                                                                      \
+  GRLS_CLONES void spherical(S* x, Index n, S a) {                                                       \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S h = a * std::sqrt(x[i]), rest = 1 - h;                                                     \
+      x[i] = h < 1 ? rest * rest * (1 + S(0.5) * h) : S(0);                                              \
+    }                                                                                                    \
+  }                                                                                                      \
+  GRLS_CLONES void wendland(S* x, Index n, S a, int degree, const double* p) {                           \
+    const S p0 = static_cast<S>(p[0]), p1 = static_cast<S>(p[1]), p2 = static_cast<S>(p[2]),             \
+            p3 = static_cast<S>(p[3]);                                                                   \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S h = a * std::sqrt(x[i]);                                                                   \
+      const S value = whole_power(1 - h, degree) * (p0 + h * (p1 + h * (p2 + h * p3)));                  \
+      x[i] = h < 1 ? value : S(0);                                                                       \
+    }                                                                                                    \
+  }                                                                                                      \
   GRLS_CLONES void log_kernel(S* x, Index n, S h) {                                                      \
     if (h == S(0.5)) {                                                                                   \
       for (Index i = 0; i < n; ++i) x[i] = -log1p1(std::sqrt(x[i]));                                     \
@@ -239,6 +254,12 @@ GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index
   }                                                                                                      \
   GRLS_CLONES void multiply_scaled(S* x, const S* y, Index n, S a) {                                     \
     for (Index i = 0; i < n; ++i) x[i] *= a * y[i];                                                      \
+  }                                                                                                      \
+  GRLS_CLONES void add_absolute_difference(S* x, const S* y, Index n, S z) {                             \
+    for (Index i = 0; i < n; ++i) x[i] += std::abs(y[i] - z);                                            \
+  }                                                                                                      \
+  GRLS_CLONES void add_mismatch(S* x, const double* y, Index n, double z, S a) {                         \
+    for (Index i = 0; i < n; ++i) x[i] += y[i] != z ? a : S(0);                                          \
   }                                                                                                      \
   GRLS_CLONES void add_chi_squared(S* x, const S* y, Index n, S z) {                                     \
     for (Index i = 0; i < n; ++i) x[i] += chi_squared1(y[i], z);                                         \

@@ -10,15 +10,18 @@ namespace grls::vmath {
 
 // Each is defined for double and float; x has n elements and is overwritten.
 #define GRLS_DECLARE(S)                                                                                       \
-  void exp_scaled(S* x, Index n, S a);             /* x = exp(a x), within 2 units in the last place */       \
-  void exp_scaled_sqrt(S* x, Index n, S a);        /* x = exp(a sqrt(x)) */                                   \
-  void tanh_affine(S* x, Index n, S a, S c);       /* x = tanh(a x + c) */                                    \
-  void power(S* x, Index n, int degree);           /* x = x^degree, degree >= 0 */                            \
-  void fill(S* x, Index n, S a);                   /* x = a */                                                \
-  void scale(S* x, Index n, S a);                  /* x = a x */                                              \
-  void shift(S* x, Index n, S a);                  /* x = x + a */                                            \
-  void matern3(S* x, Index n, S a);                /* x = (1 + s) exp(-s), s = a sqrt(x) */                   \
-  void matern5(S* x, Index n, S a);                /* x = (1 + s + s²/3) exp(-s), s = a sqrt(x) */            \
+  void exp_scaled(S* x, Index n, S a);       /* x = exp(a x), within 2 units in the last place */             \
+  void exp_scaled_sqrt(S* x, Index n, S a);  /* x = exp(a sqrt(x)) */                                         \
+  void tanh_affine(S* x, Index n, S a, S c); /* x = tanh(a x + c) */                                          \
+  void power(S* x, Index n, int degree);     /* x = x^degree, degree >= 0 */                                  \
+  void fill(S* x, Index n, S a);             /* x = a */                                                      \
+  void scale(S* x, Index n, S a);            /* x = a x */                                                    \
+  void shift(S* x, Index n, S a);            /* x = x + a */                                                  \
+  void matern3(S* x, Index n, S a);          /* x = (1 + s) exp(-s), s = a sqrt(x) */                         \
+  void matern5(S* x, Index n, S a);          /* x = (1 + s + s²/3) exp(-s), s = a sqrt(x) */                  \
+  void spherical(S* x, Index n, S a);        /* x = 1 - 3/2 h + h³/2, h = a sqrt(x); 0 from 1 on */           \
+  /* x = (1 - h)^degree (p_0 + p_1 h + p_2 h² + p_3 h³), h = a sqrt(x); 0 from h = 1 on */                    \
+  void wendland(S* x, Index n, S a, int degree, const double* p);                                             \
   void log_kernel(S* x, Index n, S h);             /* x = -log(1 + x^h), h > 0 */                             \
   void multiquadric(S* x, Index n, S a);           /* x = -sqrt(1 + a x) */                                   \
   void rational(S* x, Index n, S a, S b);          /* x = (1 + a x)^-b */                                     \
@@ -29,6 +32,8 @@ namespace grls::vmath {
   void add(S* x, const S* y, Index n);                                 /* x = x + y */                        \
   void multiply(S* x, const S* y, Index n);                            /* x = x y */                          \
   void add_squared_difference(S* x, const S* y, Index n, S z);         /* x = x + (y - z)² */                 \
+  void add_absolute_difference(S* x, const S* y, Index n, S z);        /* x = x + |y - z| */                  \
+  void add_mismatch(S* x, const double* y, Index n, double z, S a);    /* x = x + a where y and z differ */   \
   void add_chi_squared(S* x, const S* y, Index n, S z);   /* x = x + (y - z)² / (y + z), y, z >= 0 */         \
   S squared_distance_of(const S* a, const S* b, Index n); /* Σ (a - b)² */                                    \
   /* out[j * stride] = |x - points_j|², points (n, d) row-major */                                            \

@@ -26,6 +26,12 @@ const std::map<std::string, Term> kTerms = {
     {"multiquadric", Term::multiquadric},
     {"polyharmonic", Term::polyharmonic},
     {"chi_squared", Term::chi_squared},
+    {"laplace_l1", Term::laplace_l1},
+    {"matern_nu", Term::matern_nu},
+    {"spherical", Term::spherical},
+    {"wendland", Term::wendland},
+    {"overlap", Term::overlap},
+    {"hamming", Term::hamming},
 };
 const std::map<std::string, Combine> kCombinations = {
     {"sum", Combine::sum},
@@ -35,23 +41,33 @@ const std::map<std::string, Combine> kCombinations = {
     {"exponential", Combine::exponential},
     {"series", Combine::series},
     {"normalize", Combine::normalize},
+    {"arc_cosine", Combine::arc_cosine},
 };
 
 using GroupTuple =
     std::tuple<IndexList, std::vector<double>, std::vector<double>>;    // columns, widths, periods
+using MapTuple = std::tuple<double, std::vector<double>>;               // radius, matrix
 using StepTuple = std::tuple<std::string, Index, double, double, int>;  // name, group, a, b, degree
 
 // A step "series" has in place of a group the position of its coefficients in `series`. centres: one for each
-// group, or none at all.
+// group, or none at all; maps likewise, each a radius, which is zero where there is no sphere, and a matrix.
 Formula make_formula(const std::vector<GroupTuple>& groups, const std::vector<StepTuple>& steps,
                      const std::vector<std::vector<double>>& series,
-                     const std::vector<std::vector<double>>& centres) {
+                     const std::vector<std::vector<double>>& centres, const std::vector<MapTuple>& maps) {
   std::vector<ColumnGroup> column_groups;
-  for (const auto& [columns, widths, periods] : groups)
-    column_groups.push_back({columns, widths, periods, {}});
+  for (const auto& [columns, widths, periods] : groups) {
+    ColumnGroup& group = column_groups.emplace_back();
+    group.columns = columns;
+    group.widths = widths;
+    group.periods = periods;
+  }
   require(centres.empty() || centres.size() == groups.size(), "there are ", centres.size(), " centres for ",
           groups.size(), " column groups");
   for (std::size_t g = 0; g < centres.size(); ++g) column_groups[g].centre = centres[g];
+  require(maps.empty() || maps.size() == groups.size(), "there are ", maps.size(), " maps for ",
+          groups.size(), " column groups");
+  for (std::size_t g = 0; g < maps.size(); ++g)
+    std::tie(column_groups[g].radius, column_groups[g].map) = maps[g];
   std::vector<Step> formula;
   for (const auto& [name, group, a, b, degree] : steps) {
     Step step;
@@ -83,7 +99,8 @@ void register_kernels(py::module_& m) {
   py::class_<Formula>(m, "Formula")
       .def(py::init(&make_formula), py::arg("groups"), py::arg("steps"),
            py::arg("series") = std::vector<std::vector<double>>(),
-           py::arg("centres") = std::vector<std::vector<double>>());
+           py::arg("centres") = std::vector<std::vector<double>>(),
+           py::arg("maps") = std::vector<MapTuple>());
   m.def(
       "kernel_diagonal",
       [](const Formula& formula, const py::object& rows, int threads) {

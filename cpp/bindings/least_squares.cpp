@@ -79,7 +79,7 @@ struct PathResult {
 struct GradientResult {
   double value = 0, shift = 0, unit = 1;
   Reals<1> a, b;
-  std::vector<std::vector<double>> coefficients, widths, periods;
+  std::vector<std::vector<double>> coefficients, widths, periods, maps;
 };
 
 SolutionResult result_of(Solution& solution) {
@@ -201,6 +201,7 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
   out.coefficients = std::move(gradient.coefficients);
   out.widths = std::move(gradient.widths);
   out.periods = std::move(gradient.periods);
+  out.maps = std::move(gradient.maps);
   return out;
 }
 
@@ -255,7 +256,8 @@ void register_results(py::module_& m) {
       field("b", &G::b, "(steps,): by the second number"),
       field("coefficients", &G::coefficients, "by the coefficients of each step that is a power series"),
       field("widths", &G::widths, "by the widths of each column group that was asked for"),
-      field("periods", &G::periods, "by the periods of each column group that was asked for"));
+      field("periods", &G::periods, "by the periods of each column group that was asked for"),
+      field("maps", &G::maps, "by the coefficients of the map of each column group that was asked for"));
 }
 
 }  // namespace

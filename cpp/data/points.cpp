@@ -43,6 +43,43 @@ struct Wound {
   }
 };
 
+// Sine and cosine of an angle in degrees, exact where they are 0 or ±1: a pole is one point whatever its
+// longitude, and -180 and 180 degrees are the same meridian.
+double sine_of_degrees(double x) {
+  double r = std::remainder(x, 360.0);
+  if (r > 90) r = 180 - r;
+  if (r < -90) r = -180 - r;
+  return std::sin(r * (EIGEN_PI / 180));
+}
+
+double cosine_of_degrees(double x) {
+  return std::sin((90 - std::abs(std::remainder(x, 360.0))) * (EIGEN_PI / 180));
+}
+
+// x: the columns a group reads of a row; to: what it makes of them, as many numbers as its dimension.
+void apply_map(const ColumnGroup& group, const double* x, Index row, double* to) {
+  if (group.radius != 0) {
+    require(
+        std::abs(x[0]) <= 90,
+        "columns on a sphere are latitude and longitude in degrees, and a latitude lies between -90 and 90; "
+        "found ",
+        x[0], " in row ", row);
+    // Moved so that (0, 0) is the origin: distances stay, and a sparse row may stay sparse.
+    const double half = std::sin(x[0] * (EIGEN_PI / 360)), sine = sine_of_degrees(x[1] / 2);
+    const double cosine = cosine_of_degrees(x[0]);
+    // cos(lat) cos(lon) - 1 = -2 sin²(lat/2) - 2 cos(lat) sin²(lon/2)
+    to[0] = group.radius * -2 * (half * half + cosine * sine * sine);
+    to[1] = group.radius * cosine * sine_of_degrees(x[1]);
+    to[2] = group.radius * sine_of_degrees(x[0]);
+    return;
+  }
+  const auto d = static_cast<Index>(std::sqrt(static_cast<double>(group.map.size())) + 0.5);
+  for (Index k = 0; k < d; ++k) {
+    to[k] = 0;
+    for (Index c = 0; c < d; ++c) to[k] += group.map[static_cast<std::size_t>(k * d + c)] * x[c];
+  }
+}
+
 void check_histogram(double value, Index row, Index column) {
   require(value >= 0, "a chi-squared kernel reads histograms, whose values are not negative; found ", value,
           " in row ", row, ", column ", column);
@@ -91,14 +128,24 @@ void ColumnGroup::check(Index d) const {
   for (const double p : periods) require(p > 0, "kernel periods must be positive, got ", p);
   require(centre.empty() || static_cast<Index>(centre.size()) == read, "the kernel has a centre of ",
           centre.size(), " columns for ", read);
+  require(map.empty() || static_cast<Index>(map.size()) == read * read, "the kernel has a map of ",
+          map.size(), " numbers for ", read, " columns");
+  for (const double value : map) require(std::isfinite(value), "a map must be finite, got ", value);
+  require(radius >= 0 && std::isfinite(radius), "a radius must be positive, got ", radius);
+  require(radius == 0 || read == 2, "a place on a sphere has two columns, latitude and longitude; got ",
+          read);
+  require(
+      !is_mapped() || (widths.empty() && periods.empty() && centre.empty() && (map.empty() || radius == 0)),
+      "columns that are mapped have no widths, periods or centre of their own");
 }
 
 std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group) {
   group.check(column_count(rows));
   if (!group.centre.empty() && !std::holds_alternative<CsrRows>(rows)) return group.centre;
   // Sparse rows stay sparse, and inner products alone need no centre.
-  if (!group.distances || std::holds_alternative<CsrRows>(rows)) return {};
-  if (!group.periods.empty()) return std::vector<double>(2 * group.periods.size(), 0.0);
+  if (!(group.distances || group.manhattan) || std::holds_alternative<CsrRows>(rows)) return {};
+  if (!group.periods.empty() || group.radius != 0)
+    return std::vector<double>(static_cast<std::size_t>(group.dimension(column_count(rows))), 0.0);
   const IndexList columns = columns_read(group, column_count(rows));
   const Index n = row_count(rows), strips = (n + kStrip - 1) / kStrip;
   // One partial sum per strip, added up in order: the same whatever the number of threads.
@@ -122,7 +169,8 @@ std::vector<double> centre_of(const Context& context, const Rows& rows, const Co
 template <class S>
 bool Points<S>::reads_in_place(const Rows& rows, const ColumnGroup& group) {
   return std::holds_alternative<DenseRows<S>>(rows) && group.columns.empty() && group.widths.empty() &&
-         group.periods.empty() && group.centre.empty() && !group.chi_squared;
+         group.periods.empty() && group.centre.empty() && !group.is_mapped() && !group.chi_squared &&
+         !group.manhattan && !group.mismatches;
 }
 
 template <class S>
@@ -130,7 +178,9 @@ Points<S>::Points(const Context& context, const Rows& rows, const ColumnGroup& g
                   const std::vector<double>& centre, const IndexList& order) {
   group.check(column_count(rows));
   n_ = order.empty() ? row_count(rows) : static_cast<Index>(order.size());
-  d_ = group.columns_read(column_count(rows)) * (group.periods.empty() ? 1 : 2);
+  d_ = group.dimension(column_count(rows));
+  if (group.mismatches)
+    for (Index c = 0; c < d_; ++c) shares_.push_back(static_cast<S>(1 / width(group, c)));
   std::visit([&](const auto& r) { load(context, r, group, centre, order); }, rows);
 }
 
@@ -138,9 +188,21 @@ template <class S>
 template <class T>
 void Points<S>::load(const Context& context, const DenseRows<T>& rows, const ColumnGroup& group,
                      const std::vector<double>& centre, const IndexList& order) {
+  if (group.mismatches) {  // labels stay as they are, in double precision
+    const IndexList columns = columns_read(group, rows.d);
+    labels_.resize(static_cast<std::size_t>(n_ * d_));
+    for (Index i = 0; i < n_; ++i) {
+      const T* const from = rows.data + (order.empty() ? i : order[static_cast<std::size_t>(i)]) * rows.d;
+      for (Index c = 0; c < d_; ++c)
+        labels_[static_cast<std::size_t>(c * n_ + i)] =
+            static_cast<double>(from[columns[static_cast<std::size_t>(c)]]);
+    }
+    return;
+  }
   centred_ = !centre.empty();
   by_row_ = group.distances && !centred_;
-  const bool by_column = group.chi_squared || (group.distances && centred_ && d_ <= kDirectColumns);
+  const bool by_column =
+      group.chi_squared || group.manhattan || (group.distances && centred_ && d_ <= kDirectColumns);
   const bool with_norms = group.distances && centred_ && !by_column,
              with_offsets = centred_ && group.products && group.centre.empty();
   bool copied = true;
@@ -165,11 +227,20 @@ void Points<S>::load(const Context& context, const DenseRows<T>& rows, const Col
   Vector<S> scaled_mu;
   if (with_offsets) scaled_mu = mu.cwiseProduct(inverse).template cast<S>();
   const S half = scaled_mu.squaredNorm() / 2;
-  const bool plain = group.columns.empty() && group.periods.empty() && !group.chi_squared;
+  const bool plain =
+      group.columns.empty() && group.periods.empty() && !group.is_mapped() && !group.chi_squared;
   const auto place = [&](const T* from, Index row, S* to) {
     if (plain) {
       for (Index c = 0; c < read; ++c)
         to[c] = static_cast<S>((static_cast<double>(from[c]) - mu[c]) * inverse[c]);
+      return;
+    }
+    if (group.is_mapped()) {
+      Vector<double> x(read), mapped(d_);
+      for (Index c = 0; c < read; ++c)
+        x[c] = static_cast<double>(from[columns[static_cast<std::size_t>(c)]]) - mu[c];
+      apply_map(group, x.data(), row, mapped.data());
+      for (Index c = 0; c < d_; ++c) to[c] = static_cast<S>(mapped[c]);
       return;
     }
     for (Index c = 0; c < read; ++c) {
@@ -230,19 +301,33 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
     half += mu * mu / 2;
   }
   if (!group.centre.empty()) offsets_.assign(static_cast<std::size_t>(n_), S(0));
+  std::vector<double> raw(group.is_mapped() ? static_cast<std::size_t>(group.columns_read(rows.d)) : 0);
+  Vector<double> mapped(group.is_mapped() ? d_ : 0);
+  if (group.mismatches && !named.empty()) {  // shares follow the order of the data too
+    const std::vector<S> shares = shares_;
+    for (std::size_t p = 0; p < named.size(); ++p) shares_[p] = shares[static_cast<std::size_t>(named[p])];
+  }
   for (Index i = 0; i < n_; ++i) {
     const auto push = [&](Index column, S value) {
       columns_.push_back(column);
       values_.push_back(value);
-      norms_[static_cast<std::size_t>(i)] += group.chi_squared ? value : value * value;
+      norms_[static_cast<std::size_t>(i)] += group.chi_squared ? value
+                                             : group.manhattan ? std::abs(value)
+                                                               : value * value;
     };
     const Index from = order.empty() ? i : order[static_cast<std::size_t>(i)];
     double offset = half;
+    std::fill(raw.begin(), raw.end(), 0.0);
     for (std::int64_t e = rows.starts[from]; e < rows.starts[from + 1]; ++e) {
       const Index p = place.empty() ? rows.columns[e] : place[static_cast<std::size_t>(rows.columns[e])];
       if (p < 0 || rows.values[e] == 0) continue;
       const Index c = named.empty() ? p : named[static_cast<std::size_t>(p)];
-      if (group.periods.empty()) {
+      if (group.is_mapped()) {
+        raw[static_cast<std::size_t>(c)] = rows.values[e];
+      } else if (group.mismatches) {
+        push(p, S(0));
+        labels_.push_back(rows.values[e]);
+      } else if (group.periods.empty()) {
         if (group.chi_squared) check_histogram(rows.values[e], from, rows.columns[e]);
         const double value = rows.values[e] / width(group, c);
         push(p, static_cast<S>(value));
@@ -253,6 +338,10 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
         push(2 * p, static_cast<S>(wound.cosine / width(group, c)));
         push(2 * p + 1, static_cast<S>(wound.sine / width(group, c)));
       }
+    }
+    if (group.is_mapped()) {
+      apply_map(group, raw.data(), from, mapped.data());
+      for (Index c = 0; c < d_; ++c) push(c, static_cast<S>(mapped[c]));
     }
     if (!group.centre.empty()) offsets_[static_cast<std::size_t>(i)] = static_cast<S>(offset);
     starts_.push_back(static_cast<std::int64_t>(values_.size()));
@@ -346,6 +435,59 @@ void Points<S>::chi_squared(const Points& a, Index i0, Index ni, const Points& b
       if (value < vmath::kCancellation<S> * size)
         value = merged_sum(a, i0 + i, b, j0 + j, chi_squared_share<S>);
     }
+}
+
+template <class S>
+void Points<S>::manhattan(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                          Index ld, Scratch& scratch) {
+  if (!a.sparse_) {
+    for (Index j = 0; j < nj; ++j) {
+      S* const column = out + j * ld;
+      std::fill(column, column + ni, S(0));
+      for (Index c = 0; c < a.d_; ++c)
+        vmath::add_absolute_difference(column, a.by_column_.get() + c * a.n_ + i0, ni,
+                                       b.by_column_[c * b.n_ + j0 + j]);
+    }
+    return;
+  }
+  // Σ |x - z| = Σ|x| + Σ|z| - Σ (|x| + |z| - |x - z|), of which the last has only entries of both rows.
+  sparse_sums(a, i0, ni, b, j0, nj, out, ld, scratch,
+              [](S x, const auto& z) { return z.abs() + std::abs(x) - (z - x).abs(); });
+  for (Index j = 0; j < nj; ++j)
+    for (Index i = 0; i < ni; ++i) {
+      S& value = out[j * ld + i];
+      const S size = a.norms_[i0 + i] + b.norms_[j0 + j];
+      value = size - value;
+      if (value < vmath::kCancellation<S> * size)
+        value = merged_sum(a, i0 + i, b, j0 + j, [](S x, S z) { return std::abs(x - z); });
+    }
+}
+
+template <class S>
+void Points<S>::mismatches(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                           Index ld, Scratch&) {
+  for (Index j = 0; j < nj; ++j) {
+    S* const column = out + j * ld;
+    std::fill(column, column + ni, S(0));
+    if (!a.sparse_) {
+      for (Index c = 0; c < a.d_; ++c)
+        vmath::add_mismatch(column, a.labels_.data() + c * a.n_ + i0, ni, b.labels_[c * b.n_ + j0 + j],
+                            a.shares_[static_cast<std::size_t>(c)]);
+      continue;
+    }
+    for (Index i = 0; i < ni; ++i) {  // entries that only one of the rows has are not zero, and so differ
+      std::int64_t p = a.starts_[i0 + i], q = b.starts_[j0 + j];
+      const std::int64_t p_end = a.starts_[i0 + i + 1], q_end = b.starts_[j0 + j + 1];
+      while (p < p_end || q < q_end) {
+        const bool take_a = p < p_end && (q >= q_end || a.columns_[p] <= b.columns_[q]);
+        const bool take_b = q < q_end && (p >= p_end || b.columns_[q] <= a.columns_[p]);
+        if (!take_a || !take_b || a.labels_[p] != b.labels_[q])
+          column[i] += a.shares_[static_cast<std::size_t>(take_a ? a.columns_[p] : b.columns_[q])];
+        p += take_a;
+        q += take_b;
+      }
+    }
+  }
 }
 
 template <class S>

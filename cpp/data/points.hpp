@@ -1,6 +1,7 @@
 // The rows of a data matrix as one group of kernel terms sees them: some of the columns, each divided by its
-// own width, moved to a common centre or wound onto a circle. Inner products, squared distances and
-// chi-squared distances of histograms come in tiles.
+// own width, moved to a common centre, wound onto a circle, mapped or put on a sphere. Inner products,
+// squared distances, sums of absolute differences, chi-squared distances of histograms and numbers of labels
+// that differ come in tiles.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +41,20 @@ struct ColumnGroup {
   std::vector<double> periods;
   // One per column read: inner products are those of the points moved by it; empty: of the points themselves.
   std::vector<double> centre;
+  // (c, c), row-major, where c columns are read: a row x becomes map x; empty: it stays as it is.
+  std::vector<double> map;
+  // Two columns, latitude and longitude in degrees, become the place on a sphere of this radius; 0: they do
+  // not.
+  double radius = 0;
   bool products = false;     // some term needs <x, z>
   bool distances = false;    // some term needs |x - z|²
   bool chi_squared = false;  // some term needs Σ (x - z)² / (x + z): then no value may be negative
+  bool manhattan = false;    // some term needs Σ |x - z|
+  bool mismatches = false;   // some term needs Σ [x ≠ z], each column's share divided by its width
 
+  bool is_mapped() const { return !map.empty() || radius != 0; }
+  // How many coordinates a point has.
+  Index dimension(Index d) const { return radius != 0 ? 3 : columns_read(d) * (periods.empty() ? 1 : 2); }
   Index columns_read(Index d) const { return columns.empty() ? d : static_cast<Index>(columns.size()); }
 
   void check(Index d) const;
@@ -84,6 +95,12 @@ class Points {
   // out (ni, nj) = Σ (a_i - b_j)² / (a_i + b_j), where 0 / 0 is 0
   static void chi_squared(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                           Index ld, Scratch& scratch);
+  // out (ni, nj) = Σ |a_i - b_j|
+  static void manhattan(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                        Index ld, Scratch& scratch);
+  // out (ni, nj) = Σ [a_i ≠ b_j] / width
+  static void mismatches(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
+                         Index ld, Scratch& scratch);
   // Products and distances in one pass over the data.
   static void both(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* products,
                    S* distances, Index ld, Scratch& scratch);
@@ -119,9 +136,11 @@ class Points {
   const S* rows_ = nullptr;  // (n, d) row-major: the caller's, or owned_
   std::unique_ptr<S[]> owned_;
   std::unique_ptr<S[]> by_column_;  // (d, n) row-major, for the direct route
-  std::vector<S> norms_;            // |x|² of the moved rows; of sparse histograms Σx
-  std::vector<S> offsets_;          // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
-  std::vector<S> values_;           // sparse rows
+  std::vector<S> norms_;    // |x|² of the moved rows; of sparse histograms Σx, for absolute differences Σ|x|
+  std::vector<S> offsets_;  // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
+  std::vector<S> values_;   // sparse rows
+  std::vector<double> labels_;  // of mismatches: (d, n) row-major, or of the entries of sparse rows
+  std::vector<S> shares_;       // (d): what a mismatch in each column counts
   std::vector<std::int64_t> columns_, starts_;
 };
 

@@ -30,11 +30,11 @@ std::vector<S> diagonal(const Formula& formula, const std::vector<Points<S>>& po
       if (quantity(step.term) == Quantity::products)
         points[static_cast<std::size_t>(step.group)].self_products(stack.back().data());
       apply_term(step, stack.back().data(), n);
-    } else if (step.combine == Combine::normalize) {
+    } else if (step.reads_diagonal()) {
       for (S& value : stack.back()) {
         require(value >= 0, "only a kernel with k(x, x) >= 0 can be normalised, found k(x, x) = ", value);
         roots[s].push_back(value > 0 ? 1 / std::sqrt(value) : S(0));
-        value = value > 0 ? S(1) : S(0);
+        value = static_cast<S>(on_own_diagonal(step, static_cast<double>(value)));
       }
     } else {
       std::vector<S> second;
@@ -50,7 +50,7 @@ std::vector<S> diagonal(const Formula& formula, const std::vector<Points<S>>& po
 
 bool normalizes(const Formula& formula) {
   const auto& steps = formula.steps();
-  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.is(Combine::normalize); });
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.reads_diagonal(); });
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ bool normalizes(const Formula& formula) {
 Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
     : groups_(std::move(groups)), steps_(std::move(steps)) {
   Index height = 0;
-  for (const Step& step : steps_) {
+  for (Step& step : steps_) {
     step.check();
     if (!step.is_term) {
       require(height >= operands(step.combine), "malformed kernel formula: an operand is missing");
@@ -66,6 +66,7 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
       continue;
     }
     depth_ = std::max(depth_, ++height);
+    if (step.term == Term::matern_nu) step.table = matern_table(step.b);
     const Quantity read = quantity(step.term);
     if (read == Quantity::none) continue;
     require(step.group >= 0 && step.group < static_cast<Index>(groups_.size()),
@@ -74,12 +75,17 @@ Formula::Formula(std::vector<ColumnGroup> groups, std::vector<Step> steps)
     group.products |= read == Quantity::products;
     group.distances |= read == Quantity::distances;
     group.chi_squared |= read == Quantity::chi_squared;
-    require(!group.chi_squared || (!group.products && !group.distances),
-            "columns read as histograms need a column group of their own");
+    group.manhattan |= read == Quantity::manhattan;
+    group.mismatches |= read == Quantity::mismatches;
+    require(
+        int(group.chi_squared) + int(group.manhattan) + int(group.mismatches) +
+                int(group.products || group.distances) ==
+            1,
+        "columns read as histograms, as labels or by absolute differences need a column group of their own");
     require(group.centre.empty() || (step.term == Term::linear && !group.distances),
             "only inner products by themselves are moved to a centre");
-    require(group.periods.empty() || !(group.products || group.chi_squared),
-            "columns with periods give distances only");
+    require((group.periods.empty() && !group.is_mapped()) || read == Quantity::distances,
+            "columns with periods, mapped ones and places on a sphere give distances only");
   }
   require(height == 1, "malformed kernel formula: ", height, " results are left, expected 1");
 }
@@ -171,7 +177,9 @@ typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index n
     }
     for (const auto& [read, what] : {std::pair(groups[g].products, Quantity::products),
                                      std::pair(groups[g].distances, Quantity::distances),
-                                     std::pair(groups[g].chi_squared, Quantity::chi_squared)})
+                                     std::pair(groups[g].chi_squared, Quantity::chi_squared),
+                                     std::pair(groups[g].manhattan, Quantity::manhattan),
+                                     std::pair(groups[g].mismatches, Quantity::mismatches)})
       if (read) load(g, what, i0, ni, j0, nj, place(g, what), ni, scratch);
   }
   return out;
@@ -180,9 +188,11 @@ typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index n
 template <class S>
 void KernelTiles<S>::load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out,
                           Index ld, Scratch& scratch) const {
-  const auto from = what == Quantity::products    ? Points<S>::products
-                    : what == Quantity::distances ? Points<S>::distances
-                                                  : Points<S>::chi_squared;
+  const auto from = what == Quantity::products     ? Points<S>::products
+                    : what == Quantity::distances  ? Points<S>::distances
+                    : what == Quantity::manhattan  ? Points<S>::manhattan
+                    : what == Quantity::mismatches ? Points<S>::mismatches
+                                                   : Points<S>::chi_squared;
   from(a()[g], i0, ni, b_[g], j0, nj, out, ld, scratch.points);
 }
 
@@ -215,8 +225,8 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
       }
       height -= operands(step.combine) - 1;
       S* const top = stack + (height - 1) * ni;
-      if (step.combine == Combine::normalize) {
-        vmath::multiply_scaled(top, row_roots(s) + i0, ni, column_roots(s)[j0 + j]);
+      if (step.reads_diagonal()) {
+        apply_on_diagonal(step, top, row_roots(s) + i0, column_roots(s)[j0 + j], ni);
       } else {
         apply_combination(step, top, top + ni, ni);
       }

@@ -61,7 +61,7 @@ class KernelTiles {
   };
   Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch) const;
 
-  // Of a step that normalises: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
+  // Of a step that reads the diagonal: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
   const S* row_roots(std::size_t step) const { return (rows_are_points_ ? roots_b_ : roots_a_)[step].data(); }
   const S* column_roots(std::size_t step) const { return roots_b_[step].data(); }
 
@@ -82,7 +82,7 @@ class KernelTiles {
   Index n_rows_, n_columns_, d_;
   std::vector<Points<S>> a_, b_;                   // one per column group
   std::vector<std::vector<double>> centres_;       // likewise
-  std::vector<std::vector<S>> roots_a_, roots_b_;  // one per step, empty where it does not normalise
+  std::vector<std::vector<S>> roots_a_, roots_b_;  // one per step, empty where it does not read the diagonal
 };
 
 // k(x_i, x_i)

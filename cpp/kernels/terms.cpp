@@ -1,7 +1,9 @@
 #include "kernels/terms.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
@@ -13,6 +15,13 @@ namespace {
 double polyharmonic_sign(int degree) {
   const int flips = degree % 2 == 1 ? (degree + 1) / 2 : degree / 2 + 1;
   return flips % 2 == 0 ? 1 : -1;
+}
+
+template <class S>
+S whole_power(S base, int degree) {
+  S result = 1;
+  for (int e = 0; e < degree; ++e) result *= base;
+  return result;
 }
 
 }  // namespace
@@ -32,9 +41,17 @@ Quantity quantity(Term term) {
     case Term::log:
     case Term::multiquadric:
     case Term::polyharmonic:
+    case Term::matern_nu:
+    case Term::spherical:
+    case Term::wendland:
       return Quantity::distances;
     case Term::chi_squared:
       return Quantity::chi_squared;
+    case Term::laplace_l1:
+      return Quantity::manhattan;
+    case Term::overlap:
+    case Term::hamming:
+      return Quantity::mismatches;
   }
   return Quantity::none;
 }
@@ -45,6 +62,8 @@ void Step::check() const {
   require(degree >= 0, "kernel exponents must not be negative, got ", degree);
   if (!is_term) {
     require(combine != Combine::series || !coefficients.empty(), "a power series needs coefficients");
+    require(combine != Combine::arc_cosine || degree <= 2, "an arc-cosine step has degree 0, 1 or 2, got ",
+            degree);
     return;
   }
   switch (term) {
@@ -54,8 +73,14 @@ void Step::check() const {
     case Term::gaussian:
     case Term::laplace:
     case Term::multiquadric:
+    case Term::laplace_l1:
+    case Term::spherical:
+    case Term::hamming:
       require(a > 0, "kernel widths must be positive, got ", a);
       break;
+    case Term::matern_nu:
+      require(std::isfinite(b), "the smoothness of a Matérn term must be finite, got ", b);
+      [[fallthrough]];
     case Term::rational_quadratic:
       require(a > 0 && b > 0, "kernel widths and exponents must be positive, got ", a, " and ", b);
       break;
@@ -65,10 +90,42 @@ void Step::check() const {
     case Term::polyharmonic:
       require(degree >= 1, "a polyharmonic term has degree 1 or more, got ", degree);
       break;
+    case Term::wendland:
+      require(a > 0, "kernel widths must be positive, got ", a);
+      require(degree <= 3 && b >= 1 && b <= 1e6,
+              "a Wendland term has degree 0 to 3 and an exponent from 1 on, got ", degree, " and ", b);
+      break;
+    case Term::overlap:
+      require(a > 0, "the share of a column must be positive, got ", a);
+      break;
     default:
       break;
   }
 }
+
+namespace {
+
+// Wendland's functions (1 - h)^(l + k) p(h) for degrees k, the polynomial p scaled to p(0) = 1; that of a
+// degree below 3 has zeros in the place of its higher coefficients.
+struct Wendland {
+  int exponent;
+  double p[4];
+
+  Wendland(double l, int degree) : exponent(static_cast<int>(l) + degree), p{1, 0, 0, 0} {
+    if (degree == 1) p[1] = l + 1;
+    if (degree == 2) {
+      p[1] = l + 2;
+      p[2] = (l + 1) * (l + 3) / 3;
+    }
+    if (degree == 3) {
+      p[1] = l + 3;
+      p[2] = (2 * l * l + 12 * l + 15) / 5;
+      p[3] = (l + 1) * (l + 3) * (l + 5) / 15;
+    }
+  }
+};
+
+}  // namespace
 
 template <class S>
 void apply_term(const Step& step, S* x, Index n) {
@@ -104,6 +161,21 @@ void apply_term(const Step& step, S* x, Index n) {
     }
     case Term::chi_squared:
       return vmath::exp_scaled(x, n, -a);
+    case Term::laplace_l1:
+    case Term::hamming:
+      return vmath::exp_scaled(x, n, static_cast<S>(-1 / step.a));
+    case Term::matern_nu:
+      return matern_values(step.table ? *step.table : *matern_table(step.b), 0.5 * step.b / (step.a * step.a),
+                           x, n);
+    case Term::spherical:
+      return vmath::spherical(x, n, static_cast<S>(1 / step.a));
+    case Term::wendland: {
+      const Wendland w(step.b, step.degree);
+      return vmath::wendland(x, n, static_cast<S>(1 / step.a), w.exponent, w.p);
+    }
+    case Term::overlap:
+      vmath::scale(x, n, -a);
+      return vmath::shift(x, n, S(1));
   }
 }
 
@@ -123,8 +195,51 @@ void apply_combination(const Step& step, S* x, const S* y, Index n) {
     case Combine::series:
       return vmath::series(x, n, step.coefficients.data(), static_cast<Index>(step.coefficients.size()));
     case Combine::normalize:
+    case Combine::arc_cosine:
       return;
   }
+}
+
+namespace {
+
+// J_n(c) / π and its derivative by c = cos θ, for c between -1 and 1:
+// J_0 = π - θ, J_1 = sin θ + (π - θ) cos θ, J_2 = 3 sin θ cos θ + (π - θ)(1 + 2 cos² θ).
+// Inner products know the angle of nearly parallel points to half of their digits only: there it is zero.
+template <class S>
+struct ArcCosine {
+  S value, slope;
+
+  ArcCosine(int n, S c) {
+    constexpr S kParallel = 8 * std::numeric_limits<S>::epsilon();
+    const bool parallel = c > 1 - kParallel;
+    c = parallel ? S(1) : std::max(c, S(-1));
+    const S angle = parallel ? S(0) : std::acos(c), sine = std::sqrt((1 - c) * (1 + c));
+    const S share = 1 - angle / S(EIGEN_PI), height = sine / S(EIGEN_PI);
+    const S first = height + share * c;
+    value = n == 0 ? share : n == 1 ? first : 3 * height * c + share * (1 + 2 * c * c);
+    slope = n == 0 ? (sine > 0 ? 1 / (S(EIGEN_PI) * sine) : S(0)) : n == 1 ? share : 4 * first;
+  }
+};
+
+}  // namespace
+
+template <class S>
+void apply_on_diagonal(const Step& step, S* x, const S* roots, S root, Index n) {
+  if (step.combine == Combine::normalize) return vmath::multiply_scaled(x, roots, n, root);
+  for (Index i = 0; i < n; ++i) {
+    const S r = roots[i] * root;
+    x[i] = r > 0 ? ArcCosine<S>(step.degree, x[i] * r).value / whole_power(r, step.degree) : S(0);
+  }
+}
+
+double on_own_diagonal(const Step& step, double k) {
+  if (step.combine == Combine::normalize) return k > 0 ? 1 : 0;
+  return k > 0 ? (step.degree == 2 ? 3 : 1) * whole_power(k, step.degree) : 0;
+}
+
+double slope_on_own_diagonal(const Step& step, double k) {
+  if (step.combine == Combine::normalize || step.degree == 0) return 0;
+  return step.degree == 2 ? 6 * k : 1;
 }
 
 // Plain expressions suffice from here on: they cost m² operations where the matrices of a gradient cost m³.
@@ -134,7 +249,18 @@ namespace {
 using Array = Eigen::Array<double, Eigen::Dynamic, 1>;
 using View = Eigen::Map<const Array>;
 
-// ∂value/∂r² of a term of r² / a².
+// ∂/∂h² of Wendland's function: φ_k' is a multiple of h φ_(k-1) with the same l; infinite at zero for k = 0.
+Array wendland_slope(const Step& step, const Array& h) {
+  const double l = step.b;
+  const Array rest = (1 - h).max(0.0);
+  if (step.degree == 0) return (h > 0).select(-0.5 * l * rest.pow(l - 1) * (h < 1).cast<double>() / h, 0.0);
+  const double k = step.degree;
+  const Wendland lower(l, step.degree - 1);
+  const Array polynomial = lower.p[0] + h * (lower.p[1] + h * (lower.p[2] + h * lower.p[3]));
+  return -0.5 * (l + 2 * k - 1) * (l + 2 * k) / (2 * k - 1) * rest.pow(lower.exponent) * polynomial;
+}
+
+// ∂value/∂x of a term of x / a² where x = r², and of x / a where x is a sum of absolute values.
 Array slope_of(const Step& step, const View& x, const View& value) {
   const double a2 = step.a * step.a;
   switch (step.term) {
@@ -151,6 +277,15 @@ Array slope_of(const Step& step, const View& x, const View& value) {
       return value / (1 + x * (0.5 / (step.b * a2))) * (-0.5 / a2);
     case Term::multiquadric:
       return (0.5 / a2) / value;
+    case Term::laplace_l1:
+    case Term::hamming:
+      return value * (-1 / step.a);
+    case Term::spherical: {  // infinite at r = 0 too
+      const Array h = x.sqrt() / step.a;
+      return (h > 0 && h < 1).select(-0.75 / a2 * (1 - h.square()) / h, 0.0);
+    }
+    case Term::wendland:
+      return wendland_slope(step, x.sqrt() / step.a) / a2;
     default:
       return Array::Zero(x.size());
   }
@@ -185,12 +320,33 @@ TermGradient differentiate_term(const Step& step, const double* x_data, const do
     case Term::gaussian:
     case Term::laplace:
     case Term::matern:
-    case Term::multiquadric: {  // of r² / a²: a ∂/∂a = -2 r² ∂/∂r²
+    case Term::multiquadric:
+    case Term::spherical:
+    case Term::wendland:
+    case Term::laplace_l1:
+    case Term::hamming: {  // of r² / a²: a ∂/∂a = -2 r² ∂/∂r²; of x / a half of it
       const Array weighted = weight * slope_of(step, x, value);
-      out.a = (weighted * x).sum() * (-2 / step.a);
+      const double power = quantity(step.term) == Quantity::distances ? 2 : 1;
+      out.a = (weighted * x).sum() * (-power / step.a);
       if (slope) Eigen::Map<Array>(slope, n) = weighted;
       break;
     }
+    case Term::matern_nu: {  // q = b r² / (2 a²)
+      const MaternTable& table = *step.table;
+      const double scale = 0.5 * step.b / (step.a * step.a);
+      Array by_x(n), by_b(n);
+      for (Index i = 0; i < n; ++i) {
+        const MaternTable::Derivatives d = table.derivatives(scale * x[i]);
+        by_x[i] = scale * d.by_q;
+        by_b[i] = d.by_nu + d.by_q * scale * x[i] / step.b;
+      }
+      const Array weighted = weight * value;
+      out.a = (weighted * by_x * x).sum() * (-2 / step.a);
+      out.b = (weighted * by_b).sum();
+      if (slope) Eigen::Map<Array>(slope, n) = weighted * by_x;
+      break;
+    }
+    case Term::overlap:
     case Term::linear:
     case Term::sigmoid:
     case Term::polyharmonic:
@@ -228,13 +384,32 @@ double differentiate_combination(const Step& step, const double* x_data, const d
     case Combine::sum:
     case Combine::product:
     case Combine::normalize:
+    case Combine::arc_cosine:
       break;
   }
   return 0;
 }
 
-#define GRLS_INSTANTIATE(S)                            \
-  template void apply_term<S>(const Step&, S*, Index); \
+void differentiate_on_diagonal(const Step& step, const double* k, const double* value, const double* roots,
+                               double root, const double* weight, Index n, double* back, double* share) {
+  for (Index i = 0; i < n; ++i) {
+    const double r = roots[i] * root;
+    if (step.combine == Combine::normalize) {  // value = k r, r of degree -1/2 in each of k(x, x), k(z, z)
+      back[i] = weight[i] * r;
+      share[i] = weight[i] * value[i];
+      continue;
+    }
+    // value = r^-n J_n(k r)
+    const double slope =
+        r > 0 ? ArcCosine<double>(step.degree, k[i] * r).slope * r / whole_power(r, step.degree) : 0;
+    back[i] = weight[i] * slope;
+    share[i] = weight[i] * (slope * k[i] - step.degree * value[i]);
+  }
+}
+
+#define GRLS_INSTANTIATE(S)                                                \
+  template void apply_term<S>(const Step&, S*, Index);                     \
+  template void apply_on_diagonal<S>(const Step&, S*, const S*, S, Index); \
   template void apply_combination<S>(const Step&, S*, const S*, Index);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)

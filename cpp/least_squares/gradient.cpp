@@ -39,19 +39,37 @@ Matrix<double> columns_of(const Rows& rows, const ColumnGroup& group, const Inde
   return out;
 }
 
-// A group whose widths or periods are wanted: P holds its points as the distances see them, with
-// r² = Σ_c (P_ic - P_jc)², and Q is the derivative of P by the periods.
+// A group whose widths, periods or map are wanted: P holds its points as the distances see them, with
+// r² = Σ_c (P_ic - P_jc)², and Q is the derivative of P by the periods. Of a map each column of P stands
+// there once for each of its coefficients, and Q holds what that multiplies.
 struct TunedGroup {
   Index group;
-  Matrix<double> P, Q;  // (m, D)
+  Matrix<double> P, Q;    // (m, D)
+  bool absolute, labels;  // what terms read are sums of |P_ic - P_jc|, or of [P_ic ≠ P_jc]
 
   TunedGroup(const Rows& rows, const ColumnGroup& columns, const IndexList& order, Index which)
-      : group(which) {
+      : group(which), absolute(columns.manhattan), labels(columns.mismatches) {
     const Matrix<double> X = columns_of(rows, columns, order);
     const Index m = X.rows(), read = X.cols();
     const auto width = [&](Index c) {
       return columns.widths.empty() ? 1.0 : columns.widths[static_cast<std::size_t>(c)];
     };
+    if (labels) {
+      P = X;
+      return;
+    }
+    if (!columns.map.empty()) {
+      const Matrix<double> centred = X.rowwise() - X.colwise().mean();
+      P = Matrix<double>::Zero(m, read * read);
+      Q.resize(m, read * read);
+      for (Index k = 0; k < read; ++k)
+        for (Index c = 0; c < read; ++c) {
+          Q.col(k * read + c) = centred.col(c);
+          const double a = columns.map[static_cast<std::size_t>(k * read + c)];
+          for (Index other = 0; other < read; ++other) P.col(k * read + other) += a * centred.col(c);
+        }
+      return;
+    }
     if (columns.periods.empty()) {
       P = X.rowwise() - X.colwise().mean();
       for (Index c = 0; c < read; ++c) P.col(c) /= width(c);
@@ -75,8 +93,17 @@ struct TunedGroup {
   Index size() const { return wound() ? 2 * P.cols() : P.cols(); }
 
   // Adds Σ_ij W_ij (P_ic - P_jc)(R_ic - R_jc) over a piece of W (ni, nj) for R = P, and where there is one
-  // for R = Q, to `out` (size()).
+  // for R = Q, to `out` (size()); of absolute differences and labels Σ_ij W_ij times these.
   void add_moments(const Matrix<double>& W, Index i0, Index j0, double* out) const {
+    if (absolute || labels) {
+      for (Index c = 0; c < P.cols(); ++c) {
+        const auto Pi = P.col(c).segment(i0, W.rows()).array();
+        for (Index j = 0; j < W.cols(); ++j)
+          out[c] += labels ? (Pi != P(j0 + j, c)).select(W.col(j).array(), 0.0).sum()
+                           : (W.col(j).array() * (Pi - P(j0 + j, c)).abs()).sum();
+      }
+      return;
+    }
     const Vector<double> by_row = W.rowwise().sum(), by_column = W.colwise().sum().transpose();
     const auto times = [&](const Matrix<double>& R) {
       Matrix<double> product(W.rows(), R.cols());
@@ -123,7 +150,7 @@ class Contraction {
       children_.push_back(children);
       series_at_.push_back(size_);
       size_ += steps[s].coefficients.size();
-      if (steps[s].is(Combine::normalize)) normalizers_.push_back(s);
+      if (steps[s].reads_diagonal()) normalizers_.push_back(s);
     }
     for (const TunedGroup& group : tuned_) {
       group_at_.push_back(size_);
@@ -134,7 +161,7 @@ class Contraction {
   // The contribution of one tile; results of different tiles add up.
   struct Part {
     std::vector<double> sums;
-    // For each step that normalises: Σ weight·value along the rows and the columns of the tile.
+    // For each step that reads the diagonal: its shares, summed along the rows and the columns of the tile.
     std::vector<Vector<double>> rows, columns;
   };
 
@@ -157,7 +184,7 @@ class Contraction {
         return read.of(step.group, quantity(step.term)) + j * ni;
       };
       forward(0, steps.size(), ni, quantity_of, scratch, [&](std::size_t s, double* x) {
-        vmath::multiply_scaled(x, kernel_.row_roots(s) + i0, ni, kernel_.column_roots(s)[j0 + j]);
+        apply_on_diagonal(steps[s], x, kernel_.row_roots(s) + i0, kernel_.column_roots(s)[j0 + j], ni);
       });
       std::copy_n(G.data() + j * ni, ni,
                   scratch.weights.data() + (steps.size() - 1) * static_cast<std::size_t>(ni));
@@ -168,14 +195,14 @@ class Contraction {
               if (tuned_[t].group == group) return scratch.W[t].data() + j * ni;
             return nullptr;
           },
-          [&](std::size_t s, const double* value, const double* weight, double* back) {
-            const Eigen::Map<const Vector<double>> v(value, ni), w(weight, ni);
+          [&](std::size_t s, const double* k, const double* value, const double* weight, double* back) {
+            Vector<double> share(ni);
             const std::size_t place = static_cast<std::size_t>(
                 std::find(normalizers_.begin(), normalizers_.end(), s) - normalizers_.begin());
-            part.rows[place].segment(row_of_part, ni) += v.cwiseProduct(w);
-            part.columns[place][j] += v.dot(w);
-            std::copy_n(weight, ni, back);
-            vmath::multiply_scaled(back, kernel_.row_roots(s) + i0, ni, kernel_.column_roots(s)[j0 + j]);
+            differentiate_on_diagonal(steps[s], k, value, kernel_.row_roots(s) + i0,
+                                      kernel_.column_roots(s)[j0 + j], weight, ni, back, share.data());
+            part.rows[place].segment(row_of_part, ni) += share;
+            part.columns[place][j] += share.sum();
           });
     }
     for (std::size_t t = 0; t < tuned_.size(); ++t)
@@ -192,7 +219,7 @@ class Contraction {
 
   std::size_t normalizers() const { return normalizers_.size(); }
 
-  // What a step that normalises passes on through k(x, x): `share` (m) are its Σ weight·value at each point.
+  // What a step that reads the diagonal passes on through k(x, x): `share` (m) are its shares at each point.
   void add_diagonal(std::size_t which, const Vector<double>& share, std::vector<double>& sums) const {
     const std::size_t s = normalizers_[which];
     const Index m = share.size(), child = children_[s].first;
@@ -206,16 +233,18 @@ class Contraction {
         kernel_.self_products(static_cast<std::size_t>(step.group), quantities.data());
       return quantities.data();
     };
-    forward(from, s, m, quantity_of, scratch, [m](std::size_t, double* x) {
-      for (Index i = 0; i < m; ++i) x[i] = x[i] > 0 ? 1 : 0;  // a normalised kernel stays so
+    forward(from, s, m, quantity_of, scratch, [&](std::size_t inner, double* x) {
+      for (Index i = 0; i < m; ++i) x[i] = on_own_diagonal(formula_.steps()[inner], x[i]);
     });
-    // value = k / √(k_ii k_jj): half of the share of each side, with the sign turned, over k_ii
+    // Half of the share of each side, with the sign turned, over k_ii.
     const double* const roots = kernel_.column_roots(s);
     double* const weight = scratch.weights.data() + child * m;
     for (Index i = 0; i < m; ++i) weight[i] = -0.5 * share[i] * roots[i] * roots[i];
     backward(
         from, s, m, quantity_of, scratch, sums, [](Index) -> double* { return nullptr; },
-        [m](std::size_t, const double*, const double*, double* back) { std::fill_n(back, m, 0.0); });
+        [&](std::size_t inner, const double* k, const double*, const double* w, double* back) {
+          for (Index i = 0; i < m; ++i) back[i] = w[i] * slope_on_own_diagonal(formula_.steps()[inner], k[i]);
+        });
   }
 
   void unpack(const std::vector<double>& sums, Gradient& out) const {
@@ -228,6 +257,7 @@ class Contraction {
                                     sums.data() + series_at_[s] + steps[s].coefficients.size());
     out.widths.resize(formula_.groups().size());
     out.periods.resize(formula_.groups().size());
+    out.maps.resize(formula_.groups().size());
     for (std::size_t t = 0; t < tuned_.size(); ++t) {
       const TunedGroup& tuned = tuned_[t];
       const auto g = static_cast<std::size_t>(tuned.group);
@@ -237,8 +267,13 @@ class Contraction {
       const auto fold = [&](Index c, Index offset) {  // a wound column is two
         return tuned.wound() ? moments[offset + 2 * c] + moments[offset + 2 * c + 1] : moments[offset + c];
       };
-      for (std::size_t c = 0; c < group.widths.size(); ++c)  // ∂r²/∂width = -2 / width · (P_i - P_j)²
-        out.widths[g].push_back(-2 / group.widths[c] * fold(static_cast<Index>(c), 0));
+      for (std::size_t c = 0; c < group.map.size(); ++c)
+        out.maps[g].push_back(2 * moments[D + static_cast<Index>(c)]);
+      // ∂r²/∂width = -2 / width · (P_i - P_j)², of absolute values half of it; labels have no width in P
+      for (std::size_t c = 0; c < group.widths.size(); ++c) {
+        const double w = group.widths[c], by = tuned.labels ? -1 / (w * w) : (tuned.absolute ? -1 : -2) / w;
+        out.widths[g].push_back(by * fold(static_cast<Index>(c), 0));
+      }
       for (std::size_t c = 0; c < group.periods.size(); ++c)
         out.periods[g].push_back(2 * fold(static_cast<Index>(c), D));
     }
@@ -273,7 +308,7 @@ class Contraction {
       }
       const Children& children = children_[s];
       std::copy_n(scratch.values.data() + children.first * n, n, x);
-      if (step.combine == Combine::normalize) {
+      if (step.reads_diagonal()) {
         normalize(s, x);
       } else {
         const Index second = std::max<Index>(children.second, 0);  // not read where there is none
@@ -314,8 +349,8 @@ class Contraction {
           vmath::multiply(back, at(scratch.values, children.second), n);
           vmath::multiply(other, at(scratch.values, children.first), n);
         }
-      } else if (step.combine == Combine::normalize) {
-        normalize(s, value, weight, back);
+      } else if (step.reads_diagonal()) {
+        normalize(s, at(scratch.values, children.first), value, weight, back);
       } else {
         sums[s] += differentiate_combination(step, at(scratch.values, children.first), value, weight, n, back,
                                              sums.data() + series_at_[s]);

@@ -37,10 +37,10 @@ struct Gradient {
   Vector<double> a, b;
   std::vector<std::vector<double>> coefficients;
   // Of each column group, empty where it was not asked for or has none.
-  std::vector<std::vector<double>> widths, periods;
+  std::vector<std::vector<double>> widths, periods, maps;
 };
 
-// groups: those whose widths and periods are wanted.
+// groups: those whose widths, periods and maps are wanted.
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
                             const IndexList& groups, const RepeatedRows& repeated = {});
 

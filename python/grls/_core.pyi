@@ -127,6 +127,7 @@ class Gradient:
         coefficients: Sequence[Sequence[float]],
         widths: Sequence[Sequence[float]],
         periods: Sequence[Sequence[float]],
+        maps: Sequence[Sequence[float]],
     ) -> None: ...
     @property
     def value(self) -> float: ...
@@ -144,6 +145,8 @@ class Gradient:
     def widths(self) -> list[list[float]]: ...
     @property
     def periods(self) -> list[list[float]]: ...
+    @property
+    def maps(self) -> list[list[float]]: ...
 
 class Topics:
     def __init__(
@@ -300,6 +303,7 @@ class Formula:
         steps: Sequence[tuple[str, int, float, float, int]],
         series: Sequence[Sequence[float]] = ...,
         centres: Sequence[Sequence[float]] = ...,
+        maps: Sequence[tuple[float, Sequence[float]]] = ...,
     ) -> None: ...
 
 class SingleThreaded:

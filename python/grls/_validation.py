@@ -64,6 +64,20 @@ def require_number_for_gradients(regularization: object) -> None:
         )
 
 
+@contextmanager
+def text_explained() -> Iterator[None]:
+    """Say what to do with text where numbers are read."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: kernels read numbers. Encode labels, as sklearn.preprocessing.OrdinalEncoder does, "
+            "and compare the codes with grls.kernels.Overlap or Categorical"
+        ) from error
+
+
 def require_two_samples(n_samples: int) -> None:
     """Raise ValueError where there is but one sample."""
     if n_samples < 2:

@@ -10,6 +10,8 @@ import reference
 from catalogue import FORMULAS
 from grls import _core
 from grls.kernels import (
+    ArcCosine,
+    Categorical,
     ChiSquared,
     Constant,
     Function,
@@ -26,7 +28,9 @@ from grls.kernels import (
     Precomputed,
     RationalQuadratic,
     Sigmoid,
+    Spherical,
     ThinPlate,
+    Wendland,
     as_kernel,
 )
 from grls.kernels.widths import median_distance
@@ -386,6 +390,8 @@ def test_names_stand_for_kernels_with_their_defaults(name):
     kernel = as_kernel(name)
     assert type(kernel).__name__.lower() == name.replace("_", "")
     assert repr(kernel) == repr(type(kernel)())
+    if name == "spherical":  # it is none on more columns
+        kernel = kernel.on([0, 1, 2])
     X = np.abs(points(6, 6))
     assert kernel(X).shape == (6, 6)
 
@@ -499,7 +505,24 @@ def test_median_width_of_equal_rows_is_one(form):
         (Linear() ** 0, ValueError, "Power.exponent"),
         (Linear() ** 0.5, TypeError, "Power.exponent"),
         (Sigmoid(np.nan), ValueError, "Sigmoid.a"),
-        (Matern(1.0, 1.0), ValueError, r"Matern.nu must be 0.5, 1.5 or 2.5, got 1.0"),
+        (Matern(1.0, 0.0), ValueError, r"Matern.nu must be greater than 0, got 0.0"),
+        (Matern(1.0, -1.5), ValueError, r"Matern.nu must be greater than 0"),
+        (Matern(1.0, np.inf), ValueError, r"Matern.nu must be finite"),
+        (Matern(1.0, "rough"), TypeError, r"Matern.nu must be a number"),
+        (Laplace(1.0, "l3"), ValueError, r"Laplace.norm must be one of 'l2', 'l1'; got 'l3'"),
+        (Laplace("median", None), ValueError, "Laplace.norm"),
+        (Laplace([1.0, 2.0], "l1"), ValueError, "2 widths, but the kernel reads 3 columns"),
+        (Spherical(-1.0), ValueError, "Spherical.sigma must be greater than 0"),
+        (Wendland(1.0, 4), ValueError, "Wendland.smoothness must be 0, 1, 2 or 3, got 4"),
+        (Wendland(1.0, 0.5), TypeError, "Wendland.smoothness must be a whole number"),
+        (Wendland(1.0, 1, 2), ValueError, "reads points of dimension 3, for which it is not positive definite"),
+        (Wendland(1.0, 1, 0), ValueError, "Wendland.dimension must be at least 1"),
+        (Categorical(0.0), ValueError, "Categorical.sigma"),
+        (Categorical([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
+        (ArcCosine(3), ValueError, "ArcCosine.degree must be 0, 1 or 2, got 3"),
+        (ArcCosine(-1), ValueError, "ArcCosine.degree must be at least 0"),
+        (ArcCosine(1, -0.5), ValueError, "ArcCosine.c must be at least 0"),
+        (ArcCosine(1, 1.0, 0), ValueError, "ArcCosine.layers must be at least 1"),
         (Matern(-1.0), ValueError, "Matern.sigma"),
         (Matern([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
         (RationalQuadratic(1.0, 0.0), ValueError, "RationalQuadratic.alpha must be greater than 0"),
@@ -579,6 +602,20 @@ ALL = [([], [], [])]  # one group: every column, no widths, no periods
         (ALL, [("multiquadric", 0, 0.0, 0.0, 0)]),
         (ALL, [("polyharmonic", 0, 0.0, 0.0, 0)]),
         (ALL, [("normalize", 0, 0.0, 0.0, 0)]),
+        (ALL, [("arc_cosine", 0, 0.0, 0.0, 1)]),
+        (ALL, [("linear", 0, 0.0, 0.0, 0), ("arc_cosine", 0, 0.0, 0.0, 3)]),
+        (ALL, [("matern_nu", 0, 1.0, 0.0, 0)]),
+        (ALL, [("matern_nu", 0, 1.0, np.inf, 0)]),
+        (ALL, [("matern_nu", 0, 0.0, 1.0, 0)]),
+        (ALL, [("laplace_l1", 0, 0.0, 0.0, 0)]),
+        (ALL, [("hamming", 0, -1.0, 0.0, 0)]),
+        (ALL, [("overlap", 0, 0.0, 0.0, 0)]),
+        (ALL, [("spherical", 0, 0.0, 0.0, 0)]),
+        (ALL, [("wendland", 0, 1.0, 0.0, 1)]),
+        (ALL, [("wendland", 0, 1.0, 3.0, 4)]),
+        (ALL, [("wendland", 0, 0.0, 3.0, 1)]),
+        (ALL, [("gaussian", 0, 1.0, 0.0, 0), ("laplace_l1", 0, 1.0, 0.0, 0), ("sum", 0, 0.0, 0.0, 0)]),
+        (ALL, [("hamming", 0, 1.0, 0.0, 0), ("laplace_l1", 0, 1.0, 0.0, 0), ("sum", 0, 0.0, 0.0, 0)]),
         (ALL, [("linear", 0, 0.0, 0.0, 0), ("series", 0, 0.0, 0.0, 0)]),
         (ALL, [("linear", 0, 0.0, 0.0, 0), ("series", -1, 0.0, 0.0, 0)]),
         (ALL, [("linear", 0, 0.0, 0.0, 0), ("chi_squared", 0, 1.0, 0.0, 0), ("sum", 0, 0.0, 0.0, 0)]),
@@ -588,6 +625,31 @@ ALL = [([], [], [])]  # one group: every column, no widths, no periods
 def test_malformed_formulas_are_refused(groups, steps):
     with pytest.raises((ValueError, TypeError)):
         _core.Formula(groups, steps)
+
+
+@pytest.mark.parametrize(
+    ("group", "mapping", "term"),
+    [
+        (([0, 1], [], []), (-1.0, []), "gaussian"),
+        (([0, 1], [], []), (np.inf, []), "gaussian"),
+        (([0, 1, 2], [], []), (1.0, []), "gaussian"),
+        (([0, 1], [], []), (0.0, [1.0, 2.0, 3.0]), "gaussian"),
+        (([0, 1], [], []), (0.0, [1.0, 2.0, 3.0, np.nan]), "gaussian"),
+        (([0, 1], [], []), (1.0, [1.0, 2.0, 3.0, 4.0]), "gaussian"),
+        (([0, 1], [1.0, 1.0], []), (1.0, []), "gaussian"),
+        (([0, 1], [], [1.0, 1.0]), (0.0, [1.0, 0.0, 0.0, 1.0]), "gaussian"),
+        (([0, 1], [], []), (1.0, []), "linear"),
+        (([0, 1], [], []), (1.0, []), "laplace_l1"),
+        (([0, 1], [], []), (0.0, [1.0, 0.0, 0.0, 1.0]), "hamming"),
+    ],
+)
+def test_maps_that_columns_cannot_have_are_refused(group, mapping, term):
+    X = points(4, 3)
+    with pytest.raises(ValueError, match=r"map|radius|sphere"):
+        formula = _core.Formula([group], [(term, 0, 1.0, 0.0, 0)], maps=[mapping])
+        _core.kernel_matrix(formula=formula, a=X, b=X)
+    with pytest.raises(ValueError, match="2 maps for 1 column groups"):
+        _core.Formula([group], [("gaussian", 0, 1.0, 0.0, 0)], maps=[mapping, mapping])
 
 
 @pytest.mark.parametrize(

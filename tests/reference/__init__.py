@@ -8,22 +8,30 @@ Features": T (m, l) the features at the samples, Phi (m, m) the kernel matrix, P
 from .basis import E, H, H_between, null_space, others, phi_prime, polynomials
 from .geodesics import class_shares, neighbour_graph, shortest_paths
 from .kernels import (
+    arc_cosine,
+    categorical,
     chi_squared,
     constant,
     gaussian,
     inner_products,
     laplace,
+    laplace_l1,
     linear,
     log_kernel,
     matern,
     multiquadric,
     normalized,
+    overlap,
     periodic,
+    places,
     polyharmonic,
     polynomial,
     rational_quadratic,
     sigmoid,
+    spherical,
     squared_distances,
+    turned,
+    wendland,
 )
 from .least_squares import (
     objective,

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
-from .._validation import FloatArray, all_or_nothing, as_rows, is_table_of_numbers
+from .._validation import FloatArray, all_or_nothing, as_rows, is_table_of_numbers, text_explained
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
@@ -34,7 +34,8 @@ class Estimator(BaseEstimator):
 
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
+        with text_explained():
+            return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)

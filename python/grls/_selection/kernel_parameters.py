@@ -209,7 +209,8 @@ class _Search:
 
     def _report(self, number: int, of: int, descent: Descent) -> None:
         rows = f" ({len(self.choose.targets)} rows)"
-        named = zip([*self.parameters.labels, "γ"], descent.end, strict=True)
+        end = descent.end - np.append(self.parameters.offsets, 0.0)
+        named = zip([*self.parameters.labels, "γ"], end, strict=True)
         shown = ", ".join(f"{name}={value:.4g}" for name, value in named)
         reached = f"{self.choose.criterion} {descent.criterion:.6g}"
         self.stages.report(f"start {number + 1}/{of}{rows}: {reached} at {shown}")
@@ -234,15 +235,16 @@ def _best_descent(search: _Search, descents: list[Descent]) -> Outcome:
     objective.value_and_gradient(descents[best].end)
     shifts, relative = _selection.shifts_to_try(search.specification, len(objective.targets), total_weight)
     gammas = shifts * (objective.unit if relative else 1.0) / total_weight
+    offsets = np.append(objective.parameters.offsets, 0.0)
     record = Optimization(
         objective.parameters.labels,
-        np.array([descent.start for descent in descents]),
-        np.array([descent.end for descent in descents]),
+        np.array([descent.start for descent in descents]) - offsets,
+        np.array([descent.end for descent in descents]) - offsets,
         values,
         [descent.n_iter for descent in descents],
         [descent.n_evaluations for descent in descents],
         [descent.message for descent in descents],
-        search.bounds,
+        search.bounds - offsets[:, None],
         best,
         objective.criterion,
     )

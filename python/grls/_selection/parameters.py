@@ -13,14 +13,14 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Gradient
 from .._validation import FloatArray
 from ..kernels import Kernel
-from ..kernels.lowering import Link
+from ..kernels.lowering import GROUP_SLOTS, Link
 from .starts import scales_without_effect
 
 _WIDTHS = ("sigma", "gamma")
 
 
 def _value(link: Link) -> FloatArray:
-    return np.asarray(getattr(link.owner, link.parameter), dtype=np.float64)
+    return np.asarray(getattr(link.owner, link.parameter), dtype=np.float64) + link.offset
 
 
 class Parameters:
@@ -94,15 +94,20 @@ class Parameters:
             out += [name] if shape == () else [f"{name}[{i}]" for i in range(size)]
         return out
 
+    @property
+    def offsets(self) -> FloatArray:
+        """What is added to each parameter, for it to be positive."""
+        return np.repeat([link.offset for link in self._links], self._sizes)
+
     def get(self) -> FloatArray:
-        """Return the parameters as they are."""
+        """Return the parameters as they are, and their offsets added."""
         return np.concatenate([value.ravel() for value in self._values()])
 
     def set(self, values: FloatArray) -> None:
         """Give the kernel these parameters."""
         at = 0
         for link, shape, size in zip(self._links, self._shapes, self._sizes, strict=True):
-            part = values[at : at + size]
+            part = values[at : at + size] - link.offset
             setattr(link.owner, link.parameter, float(part[0]) if shape == () else part.reshape(shape))
             at += size
 
@@ -112,7 +117,7 @@ class Parameters:
         return sum(
             self._n_columns if link.columns is None else len(link.columns)
             for link in self._links
-            if link.slot in ("widths", "periods")
+            if link.slot in GROUP_SLOTS
         )
 
     def bounds(self, X: Any) -> FloatArray:
@@ -120,8 +125,10 @@ class Parameters:
         parts = []
         for link, size, value in zip(self._links, self._sizes, self._values(), strict=True):
             seen = X if link.columns is None else X[:, list(link.columns)]
+            if link.seen is not None:
+                seen = link.seen(seen)
             low, high = link.owner.tuning_bounds(link.parameter, seen)
-            limits = np.stack([np.broadcast_to(low, size), np.broadcast_to(high, size)], axis=1)
+            limits = np.stack([np.broadcast_to(low, size), np.broadcast_to(high, size)], axis=1) + link.offset
             limits[:, 0] = np.minimum(limits[:, 0], value.ravel())  # what the user starts from is allowed
             limits[:, 1] = np.maximum(limits[:, 1], value.ravel())
             parts.append(limits)
@@ -136,13 +143,14 @@ class Parameters:
             [link for link in links if link.owner is own.owner and link.parameter == own.parameter]
             for own in self._links
         ]
-        groups = {link.index for part in mine for link in part if link.slot in ("widths", "periods")}
+        groups = {link.index for part in mine for link in part if link.slot in GROUP_SLOTS}
         answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups), rows)
         parts = []
         for part, size in zip(mine, self._sizes, strict=True):
             total = np.zeros(size)
             for link in part:
                 slope = np.atleast_1d(np.asarray(getattr(answer, link.slot)[link.index]))
+                slope = slope if link.chain is None else link.chain(slope)
                 total += slope if len(slope) == size else slope.sum()  # one value for all columns
             parts.append(total)
         return answer, np.concatenate(parts)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
-from ..kernels import After, Kernel
+from ..kernels import After, Kernel, Rotated, Sphere
 from ..kernels.compose import Normalized, OnColumns, Power, Product, Scaled, Sum
 
 # What widths are multiplied by. The median distance is a large width: most steps go down.
@@ -28,7 +28,7 @@ def scales_without_effect(kernel: Kernel) -> list[Kernel]:
     """
     if isinstance(kernel, Scaled):
         return [kernel, *scales_without_effect(kernel.kernel)]
-    if isinstance(kernel, OnColumns | After | Power | Normalized):
+    if isinstance(kernel, OnColumns | After | Power | Normalized | Rotated | Sphere):
         return scales_without_effect(kernel.kernel)
     if isinstance(kernel, Product):
         return scales_without_effect(kernel.k1) + scales_without_effect(kernel.k2)

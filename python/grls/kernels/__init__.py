@@ -20,13 +20,18 @@ kernel               name                  value                                
 `Linear`             "linear"              ⟨x, z⟩                                      0
 `Polynomial`         "polynomial"          (⟨x, z⟩ + c)^degree                         0
 `Cosine`             "cosine"              ⟨x, z⟩ / (‖x‖ ‖z‖)                          0
+`ArcCosine`          "arc_cosine"          ‖x‖ⁿ ‖z‖ⁿ Jₙ(θ) / π, θ between x and z      0
 `Sigmoid`            "sigmoid"             tanh(a ⟨x, z⟩ + c)                          None
 `Gaussian`           "gaussian"            exp(−r² / (2σ²))                            0
 `Laplace`            "laplace"             exp(−r / σ)                                 0
 `Matern`             "matern"              (1 + s) exp(−s), s = √3 r / σ, for ν = 3/2  0
+`Spherical`          "spherical"           1 − 3/2 h + h³/2, h = r / σ < 1             0
+`Wendland`           "wendland"            (1 − h)^l p(h), h = r / σ < 1               0
 `RationalQuadratic`  "rational_quadratic"  (1 + r² / (2ασ²))^−α                        0
 `Periodic`           "periodic"            exp(−2 Σ sin²(π (x − z) / period) / σ²)     0
 `ChiSquared`         "chi_squared"         exp(−γ Σ (x − z)² / (x + z))                0
+`Overlap`            "overlap"             1 − Σ [x ≠ z] / d                           0
+`Categorical`        "categorical"         exp(−Σ [x ≠ z] / σ)                         0
 `Log`                "log"                 −log(1 + r^p)                               1
 `Multiquadric`       "multiquadric"        −√(1 + r² / σ²)                             1
 `ThinPlate`          "thin_plate"          r² log r                                    2
@@ -39,9 +44,9 @@ all polynomials of degree below q among the features (1: ``features="constant"``
 ``"quadratic"``), and estimators check that they are there. None: nothing, a fit may fail.
 
 Kernels make kernels: ``k1 + k2``, ``k1 * k2``, ``2.0 * k``, ``k ** 3``, ``k.exp()``,
-``PowerSeries(k, coefficients)``, ``k.normalized()``, ``k.on(columns)`` and ``k.after(transformer)``. However
-long the formula, it is evaluated in one pass, and all its terms share the inner products and distances they
-read.
+``PowerSeries(k, coefficients)``, ``k.normalized()``, ``k.on(columns)`` and ``k.after(transformer)``; of two
+columns ``Sphere(k)``, latitude and longitude, and ``Rotated(k, angle, ratio)``. However long the formula, it
+is evaluated in one pass, and all its terms share the inner products and distances they read.
 """
 
 from __future__ import annotations
@@ -52,6 +57,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .base import Kernel
+from .compact import Spherical, Wendland
 from .compose import (
     Exponential,
     Normalized,
@@ -63,13 +69,17 @@ from .compose import (
     Sum,
 )
 from .conditional import Log, Multiquadric, Polyharmonic, ThinPlate
-from .dot import Constant, Cosine, Linear, Polynomial, Sigmoid
+from .dot import ArcCosine, Constant, Cosine, Linear, Polynomial, Sigmoid
 from .given import Function, Precomputed
+from .labels import Categorical, Overlap
+from .mapped import Rotated, Sphere
 from .radial import ChiSquared, Gaussian, Laplace, Matern, Periodic, RationalQuadratic
 from .views import After
 
 __all__ = [
     "After",
+    "ArcCosine",
+    "Categorical",
     "ChiSquared",
     "Constant",
     "Cosine",
@@ -84,6 +94,7 @@ __all__ = [
     "Multiquadric",
     "Normalized",
     "OnColumns",
+    "Overlap",
     "Periodic",
     "Polyharmonic",
     "Polynomial",
@@ -92,14 +103,20 @@ __all__ = [
     "Precomputed",
     "Product",
     "RationalQuadratic",
+    "Rotated",
     "Scaled",
     "Sigmoid",
+    "Sphere",
+    "Spherical",
     "Sum",
     "ThinPlate",
+    "Wendland",
     "as_kernel",
 ]
 
 _BY_NAME: dict[str, Callable[[], Kernel]] = {
+    "arc_cosine": ArcCosine,
+    "categorical": Categorical,
     "chi_squared": ChiSquared,
     "constant": Constant,
     "cosine": Cosine,
@@ -109,13 +126,16 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "log": Log,
     "matern": Matern,
     "multiquadric": Multiquadric,
+    "overlap": Overlap,
     "periodic": Periodic,
     "polyharmonic": Polyharmonic,
     "polynomial": Polynomial,
     "precomputed": Precomputed,
     "rational_quadratic": RationalQuadratic,
     "sigmoid": Sigmoid,
+    "spherical": Spherical,
     "thin_plate": ThinPlate,
+    "wendland": Wendland,
 }
 
 

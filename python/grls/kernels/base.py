@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
-from .._validation import FloatArray, as_rows, is_table_of_numbers, shown
+from .._validation import FloatArray, as_rows, is_table_of_numbers, shown, text_explained
 from .lowering import ColumnChoice, Columns, Link, Lowering
 from .spectral import no_density
 
@@ -55,8 +55,9 @@ class Kernel(BaseEstimator):
             fitted, points = self.fit_views(_given(X), feature_names=names, refit=False)
             others = points if Z is None else fitted.view(_given(Z))
             return fitted.settled(points).matrix(points, others)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        Z = X if Z is None else check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with text_explained():
+            X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+            Z = X if Z is None else check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
         return self.resolve(X, names).matrix(X, Z)
 
     def resolve(self, X: Any, feature_names: Sequence[str] | None = None) -> Kernel:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from .views import Seen
 
 
+def _about_squares(X: Any) -> tuple[float, float]:
+    """Return numbers well below and well above the mean of ⟨x, x⟩."""
+    squares = X.multiply(X) if sparse.issparse(X) else np.square(X, dtype=np.float64)
+    size = float(squares.sum()) / X.shape[0] or 1.0
+    return 1e-4 * size, 1e4 * size
+
+
 class Constant(Kernel):
     """The constant kernel, k(x, z) = value.
 
@@ -99,9 +106,34 @@ class Polynomial(Kernel):
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return bounds in terms of the mean of ⟨x, x⟩, beside which c counts or not."""
-        squares = X.multiply(X) if sparse.issparse(X) else np.square(X, dtype=np.float64)
-        size = float(squares.sum()) / X.shape[0] or 1.0
-        return 1e-4 * size, 1e4 * size
+        return _about_squares(X)
+
+    @classmethod
+    def from_gamma(cls, gamma: float, degree: int = 3, coef0: float = 1.0) -> Kernel:
+        """Return the kernel (γ⟨x, z⟩ + coef0)^degree, as scikit-learn's ``polynomial_kernel`` writes it.
+
+        Parameters
+        ----------
+        gamma : float
+            Greater than zero.
+        degree : int, default=3
+            At least 1.
+        coef0 : float, default=1.0
+            Not negative.
+
+        Returns
+        -------
+        Kernel
+            ``gamma**degree * Polynomial(degree, coef0 / gamma)``, the same function.
+
+        Examples
+        --------
+        >>> from grls.kernels import Polynomial
+        >>> Polynomial.from_gamma(0.5, degree=2)
+        0.25 * Polynomial(degree=2, c=2.0)
+        """
+        slope = real(gamma, "gamma", above=0)
+        return slope ** integer(degree, "degree", minimum=1) * cls(degree, coef0 / slope)
 
 
 class Cosine(Kernel):
@@ -118,6 +150,59 @@ class Cosine(Kernel):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         lowering.term("linear", columns)
         lowering.combine("normalize")
+
+
+class ArcCosine(Kernel):
+    r"""The arc-cosine kernel: a layer of infinitely many random units, steps, ramps or squared ramps.
+
+    .. math:: k(x, z) = \frac{1}{π} (‖x‖ ‖z‖)^n J_n(θ), \qquad \cos θ = \frac{⟨x, z⟩}{‖x‖ ‖z‖}
+
+    with J₀ = π − θ, J₁ = sin θ + (π − θ) cos θ and J₂ = 3 sin θ cos θ + (π − θ)(1 + 2 cos² θ). ⟨x, z⟩ + c
+    stands in place of ⟨x, z⟩, ‖x‖² + c in place of ‖x‖²; a row of zeros, for c = 0, has the value zero.
+
+    Parameters
+    ----------
+    degree : {0, 1, 2}, default=1
+        n: of the units max(0, w·x)^n. For 0 only the directions of rows matter.
+    c : float, default=1.0
+        Not negative: the variance of the units' offsets; 0 lets all units pass through the origin.
+    layers : int, default=1
+        How many layers stand on one another: each takes the inner products of the one before.
+
+    References
+    ----------
+    Cho and Saul, Kernel methods for deep learning, Advances in Neural Information Processing Systems 22
+    (2009).
+
+    Examples
+    --------
+    >>> from grls.kernels import ArcCosine
+    >>> ArcCosine(c=0.0)([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[2.   , 0.318]])
+    """
+
+    def __init__(self, degree: int = 1, c: float = 1.0, layers: int = 1) -> None:
+        self.degree = degree
+        self.c = c
+        self.layers = layers
+
+    def _inner_products(
+        self, columns: tuple[int, ...], *, adds_up: bool
+    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        return [(self, columns, False)]
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        degree = integer(self.degree, "ArcCosine.degree", minimum=0)
+        if degree > 2:
+            raise ValueError(f"ArcCosine.degree must be 0, 1 or 2, got {self.degree!r}")
+        c = real(self.c, "ArcCosine.c", minimum=0)
+        lowering.term("polynomial", columns, c, degree=1, owner=self, tunes={"a": "c"})
+        for _ in range(integer(self.layers, "ArcCosine.layers", minimum=1)):
+            lowering.combine("arc_cosine", degree=degree)
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return bounds in terms of the mean of ⟨x, x⟩, beside which c counts or not."""
+        return _about_squares(X)
 
 
 class Sigmoid(Kernel):

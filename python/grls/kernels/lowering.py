@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._solvers.kernel_values import Formula
+from .._validation import FloatArray
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -16,6 +18,19 @@ Columns = tuple[int, ...] | None  # None: all of them
 # What users may say: positions, names, a slice of either, booleans, or a function of X that gives these.
 ColumnChoice = int | str | slice | Sequence[int] | Sequence[str] | Sequence[bool] | Callable[[Any], Any]
 
+# Slots that belong to a group of columns, and not to a step.
+GROUP_SLOTS = ("widths", "periods", "maps")
+
+_PRODUCTS = ("linear", "polynomial", "sigmoid")
+
+# What reads columns in a way of its own has a group of its own.
+_READINGS = {
+    "chi_squared": "histograms",
+    "laplace_l1": "absolute differences",
+    "overlap": "labels",
+    "hamming": "labels",
+}
+
 
 @dataclass(frozen=True)
 class Link:
@@ -23,9 +38,25 @@ class Link:
 
     owner: Kernel
     parameter: str
-    slot: str  # "a", "b" and "coefficients" of a step, "widths" and "periods" of a group of columns
+    slot: str  # "a", "b" and "coefficients" of a step, one of `GROUP_SLOTS` of a group of columns
     index: int  # of the step or the group
     columns: Columns  # that the owner reads
+    seen: Callable[[Any], Any] | None = None  # what becomes of these columns before the owner reads them
+    chain: Callable[[FloatArray], FloatArray] | None = (
+        None  # from the derivatives by a slot to the parameter's
+    )
+    offset: float = 0.0  # the parameter plus this is positive, and tuned on a logarithmic scale
+
+
+@dataclass(frozen=True)
+class Map:
+    """What becomes of columns before kernels read distances: a place on a sphere, or a linear map."""
+
+    name: str  # of the kernel that maps, for errors
+    radius: float  # 0: no sphere
+    matrix: tuple[float, ...]  # row by row
+    dimension: int  # of the points that distances are of
+    seen: Callable[[Any], Any]
 
 
 class Lowering:
@@ -39,6 +70,7 @@ class Lowering:
         self.n_columns = n_columns
         self.links: list[Link] = []
         self._tuning = tuning
+        self._map: tuple[Map, Columns, int] | None = None  # with its columns and its owner's id
         self._groups: dict[tuple[Any, ...], int] = {}
         self._steps: list[tuple[str, int, float, float, int]] = []
         self._series: list[list[float]] = []
@@ -46,6 +78,34 @@ class Lowering:
     def width_of(self, columns: Columns) -> int:
         """Return how many columns a term reads."""
         return self.n_columns if columns is None else len(columns)
+
+    def dimension_of(self, columns: Columns) -> int:
+        """Return how many coordinates the points have whose distances a term reads."""
+        return self.width_of(columns) if self._map is None else self._map[0].dimension
+
+    @contextmanager
+    def mapped(self, mapping: Map, columns: Columns, owner: Kernel) -> Iterator[None]:
+        """Let terms within read distances of mapped columns."""
+        if self._map is not None:
+            raise ValueError(f"{mapping.name} within {self._map[0].name}: columns are mapped once")
+        self._map = (mapping, columns, id(owner))
+        try:
+            yield
+        finally:
+            self._map = None
+
+    def link_map(
+        self,
+        owner: Kernel,
+        columns: Columns,
+        parameter: str,
+        chain: Callable[[FloatArray], FloatArray],
+        offset: float = 0.0,
+    ) -> None:
+        """Say how the map of an owner depends on a parameter of it."""
+        for key, group in self._groups.items():
+            if key[-1] == id(owner):
+                self.links.append(Link(owner, parameter, "maps", group, columns, None, chain, offset))
 
     def term(
         self,
@@ -63,8 +123,19 @@ class Lowering:
     ) -> None:
         """Push the values of a kernel of inner products or distances."""
         # Histograms are read as they are, points moved to their centre: the two do not share a group.
-        key = (columns or (), widths, periods, center, name == "chi_squared")
+        reading = _READINGS.get(name, "")
+        mapping: tuple[float, tuple[float, ...]] = (0.0, ())
         separate = id(owner) if self._tuning and (widths or periods) else None
+        if self._map is not None:
+            within, mapped_columns, map_owner = self._map
+            if columns != mapped_columns or widths or periods or reading or name in _PRODUCTS:
+                raise ValueError(
+                    f"{within.name} takes kernels of the Euclidean distance with one width, which read all "
+                    f"its columns; found {owner!r}"
+                )
+            mapping = (within.radius, within.matrix)
+            separate = map_owner if self._tuning else None
+        key = (columns or (), widths, periods, center, reading, mapping)
         group = self._groups.setdefault((*key, separate), len(self._groups))
         self._push((name, group, a, b, degree), columns, owner, tunes)
 
@@ -94,8 +165,9 @@ class Lowering:
     ) -> None:
         for slot, parameter in (tunes or {}).items():
             assert owner is not None
-            index = step[1] if slot in ("widths", "periods") else len(self._steps)
-            self.links.append(Link(owner, parameter, slot, index, columns))
+            index = step[1] if slot in GROUP_SLOTS else len(self._steps)
+            seen = None if self._map is None else self._map[0].seen
+            self.links.append(Link(owner, parameter, slot, index, columns, seen))
         self._steps.append(step)
 
     def written(self) -> tuple[Any, ...]:
@@ -107,6 +179,8 @@ class Lowering:
         groups = [
             (list(columns), list(widths), list(periods)) for columns, widths, periods, *_ in self._groups
         ]
-        centres = [list(center) for *_, center, _, _ in self._groups]
-        moved = {"centres": centres} if any(centres) else {}
-        return Formula(groups, self._steps, self._series, **moved)
+        centres = [list(center) for _, _, _, center, *_ in self._groups]
+        maps = [(radius, list(matrix)) for *_, (radius, matrix), _ in self._groups]
+        moved = centres if any(centres) else []
+        mapped = maps if any(radius or matrix for radius, matrix in maps) else []
+        return Formula(groups, self._steps, self._series, moved, mapped)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
-from .._validation import FloatArray, real
+from .._validation import FloatArray, choice, real, shown
 from .base import Kernel
 from .lowering import Columns, Lowering
 from .spectral import log_bessel, no_density
@@ -31,6 +31,13 @@ def _student(squares: FloatArray, volume: float, d: int, *, nu: float) -> FloatA
     return np.asarray(volume * np.exp(log_constant - (nu + d / 2) * np.log1p(squares / (2 * nu))))
 
 
+def _positive(value: Any, name: str) -> Any:
+    """Return one positive number, or an array of them."""
+    if np.ndim(value) == 0:
+        return real(value, name, above=0)
+    return np.array([real(float(number), name, above=0) for number in np.ravel(value)])
+
+
 class Radial(Kernel):
     """A kernel of ‖x − z‖ with a width."""
 
@@ -38,6 +45,11 @@ class Radial(Kernel):
 
     def __init__(self, sigma: Any = "median") -> None:
         self.sigma = sigma
+
+    @property
+    def _metric(self) -> str:
+        """Of which distances the width is a multiple, by SciPy's name."""
+        return "euclidean"
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         if isinstance(self.sigma, str):
@@ -48,10 +60,11 @@ class Radial(Kernel):
                     f"{self.sigma!r}"
                 )
             if self.sigma == "median":
-                self.sigma = median_distance(X)
+                self.sigma = median_distance(X, metric=self._metric)
             else:
-                medians = [median_distance(X[:, [c]]) for c in range(X.shape[1])]
-                self.sigma = np.sqrt(X.shape[1]) * np.array(medians)
+                medians = [median_distance(X[:, [c]], metric=self._metric) for c in range(X.shape[1])]
+                factor = np.sqrt(X.shape[1]) if self._metric == "euclidean" else X.shape[1]
+                self.sigma = factor * np.array(medians)
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self._lower_with_width(lowering, columns)
@@ -87,9 +100,9 @@ class Radial(Kernel):
         if parameter != "sigma":
             return super().tuning_bounds(parameter, X)
         if np.ndim(self.sigma) == 0:
-            low, high = distance_range(X)
+            low, high = distance_range(X, metric=self._metric)
             return max(low / 2, 1e-3 * high), 10 * high
-        ranges = np.array([distance_range(X[:, [c]])[1] for c in range(X.shape[1])])
+        ranges = np.array([distance_range(X[:, [c]], metric=self._metric)[1] for c in range(X.shape[1])])
         return 1e-2 * ranges, 1e2 * ranges  # a column of so large a width is left out
 
 
@@ -115,27 +128,98 @@ class Gaussian(Radial):
         squares, volume, d = self._in_widths(omega)
         return np.asarray(volume * (2 * np.pi) ** (-d / 2) * np.exp(-squares / 2))
 
+    @classmethod
+    def from_gamma(cls, gamma: Any) -> Gaussian:
+        """Return the kernel exp(−γ ‖x − z‖²), as scikit-learn's ``rbf_kernel`` and ``SVC`` write it.
+
+        Parameters
+        ----------
+        gamma : float or array-like of shape (d,)
+            Greater than zero; one for each column gives exp(−Σ_c γ_c (x_c − z_c)²).
+
+        Returns
+        -------
+        Gaussian
+            With ``sigma = 1 / sqrt(2 gamma)``.
+
+        Examples
+        --------
+        >>> from grls.kernels import Gaussian
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(sigma=1.0)
+        """
+        widths = 1 / np.sqrt(2 * _positive(gamma, "gamma"))
+        return cls(float(widths) if np.ndim(widths) == 0 else widths)
+
 
 class Laplace(Radial):
-    """The Laplace kernel, k(x, z) = exp(−‖x − z‖ / σ), with the Euclidean norm.
+    """The Laplace kernel, k(x, z) = exp(−‖x − z‖ / σ).
 
     Parameters
     ----------
     sigma : float, array-like of shape (d,), "median" or "medians", default="median"
         The width, or one width per column; "median" takes the median distance between distinct training rows,
-        "medians" that of each column times √d.
+        "medians" that of each column times √d, for "l1" times d.
+    norm : {"l2", "l1"}, default="l2"
+        The Euclidean norm, or the sum of absolute differences, exp(−Σ_c |x_c − z_c| / σ_c): a product of
+        kernels of one column each.
+
+    See Also
+    --------
+    sklearn.metrics.pairwise.laplacian_kernel : ``Laplace.from_gamma(gamma)``, with the norm "l1".
     """
 
-    _term = "laplace"
+    def __init__(self, sigma: Any = "median", norm: str = "l2") -> None:
+        super().__init__(sigma)
+        self.norm = norm
+
+    @classmethod
+    def from_gamma(cls, gamma: Any, norm: str = "l1") -> Laplace:
+        """Return the kernel exp(−γ ‖x − z‖₁), as scikit-learn's ``laplacian_kernel`` writes it.
+
+        Parameters
+        ----------
+        gamma : float or array-like of shape (d,)
+            Greater than zero; one for each column gives exp(−Σ_c γ_c |x_c − z_c|) for "l1".
+        norm : {"l1", "l2"}, default="l1"
+            The norm.
+
+        Returns
+        -------
+        Laplace
+            With ``sigma = 1 / gamma``.
+
+        Examples
+        --------
+        >>> from grls.kernels import Laplace
+        >>> Laplace.from_gamma(0.5)
+        Laplace(sigma=2.0, norm='l1')
+        """
+        return cls(1 / _positive(gamma, "gamma"), norm)
+
+    @property
+    def _metric(self) -> str:
+        return "cityblock" if choice(self.norm, "Laplace.norm", ("l2", "l1")) == "l1" else "euclidean"
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        term = "laplace_l1" if self._metric == "cityblock" else "laplace"
+        self._lower_with_width(lowering, columns, term=term)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return super().__repr__() if self.norm != "l2" else f"Laplace(sigma={shown(self.sigma)})"
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
+        if self._metric == "cityblock":  # a product of kernels of one column each, and so is the density
+            widths = np.array(_widths(self.sigma, omega.shape[1], "Laplace.sigma"))
+            return np.asarray(np.prod(widths / (np.pi * (1 + (widths * omega) ** 2)), axis=1))
         return _student(*self._in_widths(omega), nu=0.5)
 
 
 class Matern(Radial):
     r"""The Matérn kernel of smoothness ν, with s = √(2ν) ‖x − z‖ / σ.
 
-    .. math:: k = e^{-s}, \quad (1 + s) e^{-s}, \quad (1 + s + s^2/3) e^{-s} \qquad (ν = 1/2, 3/2, 5/2)
+    .. math:: k = \frac{2^{1-ν}}{Γ(ν)} s^ν K_ν(s); \qquad
+              e^{-s}, \quad (1 + s) e^{-s}, \quad (1 + s + s^2/3) e^{-s} \qquad (ν = 1/2, 3/2, 5/2)
 
     Functions are as smooth as ν: rough for 1/2 (the Laplace kernel), once differentiable for 3/2, twice for
     5/2; `Gaussian` is the limit.
@@ -145,8 +229,9 @@ class Matern(Radial):
     sigma : float, array-like of shape (d,), "median" or "medians", default="median"
         The width, or one width per column; "median" takes the median distance between distinct training rows,
         "medians" that of each column times √d.
-    nu : {0.5, 1.5, 2.5}, default=1.5
-        The smoothness.
+    nu : float, default=1.5
+        The smoothness, greater than zero. 0.5, 1.5 and 2.5 are the fastest and stay as they are; any other ν
+        is read from a table, to about 13 digits, and can be tuned (``optimize=["sigma", "nu"]``).
     """
 
     def __init__(self, sigma: Any = "median", nu: float = 1.5) -> None:
@@ -154,14 +239,19 @@ class Matern(Radial):
         self.nu = nu
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
-        nu = real(self.nu, "Matern.nu")
+        nu = real(self.nu, "Matern.nu", above=0)
         if nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"Matern.nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+            self._lower_with_width(lowering, columns, {"b": "nu"}, term="matern_nu", b=nu)
+            return
         term = "laplace" if nu == 0.5 else "matern"
         self._lower_with_width(lowering, columns, term=term, degree=int(2 * nu))
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return _student(*self._in_widths(omega), nu=real(self.nu, "Matern.nu", above=0))
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return a smoothness between a kernel that is rough and one that is nearly Gaussian."""
+        return (0.1, 30.0) if parameter == "nu" else super().tuning_bounds(parameter, X)
 
 
 class RationalQuadratic(Radial):

@@ -1,0 +1,70 @@
+"""Kernels of labels: codes of categories, which are equal or not.
+
+Labels are numbers: any, as long as equal ones mean the same. Text is encoded first, by scikit-learn's
+`OrdinalEncoder` for instance, whose codes need no order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import Kernel
+from .lowering import Columns, Lowering
+from .radial import Radial
+
+
+class Overlap(Kernel):
+    """The share of columns in which two rows agree, k(x, z) = 1 − (1/d) Σ_c [x_c ≠ z_c].
+
+    Gower's similarity of categories. For tables of both kinds, add the kernels of the columns:
+    ``Overlap().on(["colour", "kind"]) + Gaussian().on(["height", "width"])``.
+
+    Examples
+    --------
+    >>> from grls.kernels import Overlap
+    >>> Overlap()([[0.0, 7.0], [0.0, 2.0], [1.0, 2.0]])
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+
+    Text has to be encoded:
+
+    >>> from sklearn.preprocessing import OrdinalEncoder
+    >>> Overlap()(OrdinalEncoder().fit_transform([["red", "round"], ["blue", "round"]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        lowering.term("overlap", columns, 1 / lowering.width_of(columns), owner=self)
+
+
+class Categorical(Radial):
+    """The kernel of labels that differ, k(x, z) = exp(−Σ_c [x_c ≠ z_c] / σ_c).
+
+    Unlike `Overlap` it tells rows apart by all their labels at once, and learns which columns matter.
+
+    Parameters
+    ----------
+    sigma : float, array-like of shape (d,), "median" or "medians", default="median"
+        The width, or one width per column; "median" takes the median number of columns in which distinct
+        training rows differ, "medians" d for each column.
+
+    Examples
+    --------
+    >>> from grls.kernels import Categorical
+    >>> Categorical(sigma=1.0)([[0.0, 7.0], [0.0, 2.0], [1.0, 2.0]]).round(3)
+    array([[1.   , 0.368, 0.135],
+           [0.368, 1.   , 0.368],
+           [0.135, 0.368, 1.   ]])
+    """
+
+    _term = "hamming"
+
+    @property
+    def _metric(self) -> str:
+        return "hamming"
+
+    def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
+        """Return widths from where labels that differ have nothing in common to where they are alike."""
+        return 5e-2, 1e2 * X.shape[1]
