@@ -79,37 +79,42 @@ double start_of(std::int64_t number) {
   return q;
 }
 
+// Σ c_k T_k(t) and its derivative, by Clenshaw's recurrence: monomials would lose four digits.
 template <int N>
-double horner(const double (&coefficients)[N], double t) {
-  double sum = coefficients[N - 1];
-  for (int k = N - 2; k >= 0; --k) sum = sum * t + coefficients[k];
-  return sum;
+double chebyshev(const double (&c)[N], double t) {
+  double b1 = 0, b2 = 0;
+  for (int k = N - 1; k >= 1; --k) {
+    const double b = c[k] + 2 * t * b1 - b2;
+    b2 = b1;
+    b1 = b;
+  }
+  return c[0] + t * b1 - b2;
 }
 
-// The monomials of the polynomial through the values at the zeros of the Chebyshev polynomial of degree N.
 template <int N>
-class Interpolation {
- public:
-  using Square = Eigen::Matrix<double, N, N>;
+double chebyshev_slope(const double (&c)[N], double t) {
+  double b1 = 0, b2 = 0;
+  for (int k = N - 1; k >= 1; --k) {  // T_k' = k U_(k-1)
+    const double b = k * c[k] + 2 * t * b1 - b2;
+    b2 = b1;
+    b1 = b;
+  }
+  return b1;
+}
+
+// The polynomial through the values at the zeros of T_N.
+template <int N>
+struct Interpolation {
+  Eigen::Matrix<double, N, 1> nodes;
+  Eigen::Matrix<double, N, N> coefficients;  // from the values
 
   Interpolation() {
-    Square chebyshev, powers = Square::Zero();
     for (int j = 0; j < N; ++j) {
       const double angle = EIGEN_PI * (j + 0.5) / N;
       nodes[j] = std::cos(angle);
-      for (int k = 0; k < N; ++k) chebyshev(k, j) = std::cos(k * angle) * (k == 0 ? 1.0 : 2.0) / N;
+      for (int k = 0; k < N; ++k) coefficients(k, j) = std::cos(k * angle) * (k == 0 ? 1.0 : 2.0) / N;
     }
-    powers(0, 0) = 1;
-    powers(1, 1) = 1;
-    for (int k = 2; k < N; ++k) {
-      powers.col(k) = -powers.col(k - 2);
-      powers.col(k).template tail<N - 1>() += 2 * powers.col(k - 1).template head<N - 1>();
-    }
-    to_monomials = powers * chebyshev;
   }
-
-  Eigen::Matrix<double, N, 1> nodes;
-  Square to_monomials;
 };
 
 }  // namespace
@@ -148,8 +153,8 @@ void MaternTable::fill(Piece& piece, double low, double width) const {
   }
   piece.low = low;
   piece.scale = 2 / width;
-  Eigen::Map<Eigen::Matrix<double, kTerms, 1>>(piece.value) = interpolation.to_monomials * values;
-  Eigen::Map<Eigen::Matrix<double, kTerms, 1>>(piece.by_nu) = interpolation.to_monomials * by_nu;
+  Eigen::Map<Eigen::Matrix<double, kTerms, 1>>(piece.value) = interpolation.coefficients * values;
+  Eigen::Map<Eigen::Matrix<double, kTerms, 1>>(piece.by_nu) = interpolation.coefficients * by_nu;
 }
 
 const MaternTable::Piece* MaternTable::find(double q) const {
@@ -159,7 +164,7 @@ const MaternTable::Piece* MaternTable::find(double q) const {
 
 double MaternTable::log_value(double q) const {
   if (const Piece* const piece = find(q)) {
-    return std::min(horner(piece->value, (q - piece->low) * piece->scale - 1), 0.0);
+    return std::min(chebyshev(piece->value, (q - piece->low) * piece->scale - 1), 0.0);
   }
   if (q >= high_) return kNoValue;
   return flat_ ? 0 : matern_point(nu_, q).log_value;
@@ -168,9 +173,7 @@ double MaternTable::log_value(double q) const {
 MaternTable::Derivatives MaternTable::derivatives(double q) const {
   if (const Piece* const piece = find(q)) {
     const double t = (q - piece->low) * piece->scale - 1;
-    double slope = 0;
-    for (int k = kTerms - 1; k >= 1; --k) slope = slope * t + k * piece->value[k];
-    return {slope * piece->scale, horner(piece->by_nu, t)};
+    return {chebyshev_slope(piece->value, t) * piece->scale, chebyshev(piece->by_nu, t)};
   }
   if (q >= high_ || flat_ || !(q > 0)) return {0, 0};
   const double h = 1e-3 * q;  // far below all distances that matter

@@ -21,7 +21,7 @@ struct MaternPoint {
 };
 MaternPoint matern_point(double nu, double q);  // q >= 0
 
-// G and ∂G/∂ν of one ν as polynomials between a quarter of an octave of q and the next.
+// G and ∂G/∂ν of one ν by polynomials, each for a quarter of an octave of q.
 class MaternTable {
  public:
   explicit MaternTable(double nu);
@@ -37,8 +37,8 @@ class MaternTable {
  private:
   static constexpr int kTerms = 12;
   struct Piece {
-    double low, scale;  // t = (q - low) scale - 1 is in [-1, 1]
-    double value[kTerms], by_nu[kTerms];
+    double low, scale;                    // t = (q - low) scale - 1 is in [-1, 1]
+    double value[kTerms], by_nu[kTerms];  // coefficients of Chebyshev polynomials
   };
   const Piece* find(double q) const;  // null: below all pieces, or above where M is zero
   void fill(Piece& piece, double low, double width) const;

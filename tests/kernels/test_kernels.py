@@ -515,7 +515,11 @@ def test_median_width_of_equal_rows_is_one(form):
         (Spherical(-1.0), ValueError, "Spherical.sigma must be greater than 0"),
         (Wendland(1.0, 4), ValueError, "Wendland.smoothness must be 0, 1, 2 or 3, got 4"),
         (Wendland(1.0, 0.5), TypeError, "Wendland.smoothness must be a whole number"),
-        (Wendland(1.0, 1, 2), ValueError, "reads points of dimension 3, for which it is not positive definite"),
+        (
+            Wendland(1.0, 1, 2),
+            ValueError,
+            "reads points of dimension 3, for which it is not positive definite",
+        ),
         (Wendland(1.0, 1, 0), ValueError, "Wendland.dimension must be at least 1"),
         (Categorical(0.0), ValueError, "Categorical.sigma"),
         (Categorical([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
@@ -644,10 +648,12 @@ def test_malformed_formulas_are_refused(groups, steps):
     ],
 )
 def test_maps_that_columns_cannot_have_are_refused(group, mapping, term):
-    X = points(4, 3)
-    with pytest.raises(ValueError, match=r"map|radius|sphere"):
+    def evaluate():
         formula = _core.Formula([group], [(term, 0, 1.0, 0.0, 0)], maps=[mapping])
-        _core.kernel_matrix(formula=formula, a=X, b=X)
+        _core.kernel_matrix(formula=formula, a=points(4, 3), b=points(4, 3))
+
+    with pytest.raises(ValueError, match=r"map|radius|sphere"):
+        evaluate()
     with pytest.raises(ValueError, match="2 maps for 1 column groups"):
         _core.Formula([group], [("gaussian", 0, 1.0, 0.0, 0)], maps=[mapping, mapping])
 

@@ -26,6 +26,14 @@ class _Mapped(Kernel):
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         self._require_two(X.shape[1])
+        name = type(self).__name__
+        for part in (self.kernel, *self.kernel.get_params(deep=True).values()):
+            if isinstance(part, _Mapped):
+                raise ValueError(f"{type(part).__name__} within {name}: columns are mapped once")
+            if isinstance(part, Kernel) and part._reads_given():
+                raise ValueError(f"views stand outside, {name}(kernel).after(transformer); found {part!r}")
+            if getattr(part, "sigma", None) is not None and np.array_equal(part.sigma, "medians"):
+                raise ValueError(f'{name} takes kernels with one width, such as "median"; found {part!r}')
         self.kernel._resolve(self._mapping().seen(X), None)
 
     def _require_two(self, n_columns: int) -> None:
