@@ -74,7 +74,7 @@ def text_explained() -> Iterator[None]:
             raise
         raise ValueError(
             f"{error}: kernels read numbers. Encode labels, as sklearn.preprocessing.OrdinalEncoder does, "
-            "and compare the codes with grls.kernels.Overlap or Categorical"
+            "and compare the codes: kernels.Overlap().after(OrdinalEncoder()).on(columns)"
         ) from error
 
 

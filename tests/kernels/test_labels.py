@@ -85,6 +85,10 @@ def test_text_is_refused_with_the_way_out(dtype):
     assert_allclose(model.predict(codes), [1.0, 2.0, 1.0, 3.0], atol=0.1)
     with pytest.raises(ValueError, match=message):
         model.predict(frame)
+    viewed = GRLSRegressor(
+        Categorical(0.5).after(OrdinalEncoder()).on(["colour"]), features=None, regularization=1e-3
+    ).fit(frame, [1.0, 2.0, 1.0, 3.0])
+    assert_allclose(viewed.predict(frame), [1.0, 2.0, 1.0, 3.0], atol=0.1)
 
 
 def test_categories_that_are_numbers_are_read_as_they_are():
@@ -170,6 +174,8 @@ def test_a_gamma_that_cannot_be_is_refused(make):
             make(gamma)
     with pytest.raises(ValueError, match="degree"):
         Polynomial.from_gamma(1.0, degree=0)
+    with pytest.raises(ValueError, match="coef0 must be at least 0"):
+        Polynomial.from_gamma(1.0, coef0=-1.0)
 
 
 # Compact support.

@@ -148,6 +148,7 @@ def test_a_latitude_beyond_the_pole_is_refused(form):
         (Gaussian("medians"), "one width"),
         (Sphere(Gaussian(1.0)), "columns are mapped once"),
         (Rotated(Gaussian(1.0)), "columns are mapped once"),
+        (Gaussian(1.0).after(np.eye(2)), r"views stand outside, \w+\(kernel\)\.after\(transformer\)"),
     ],
     ids=repr,
 )

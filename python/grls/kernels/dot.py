@@ -133,7 +133,8 @@ class Polynomial(Kernel):
         0.25 * Polynomial(degree=2, c=2.0)
         """
         slope = real(gamma, "gamma", above=0)
-        return slope ** integer(degree, "degree", minimum=1) * cls(degree, coef0 / slope)
+        kernel: Kernel = cls(degree, real(coef0, "coef0", minimum=0) / slope)
+        return kernel * float(slope ** integer(degree, "degree", minimum=1))
 
 
 class Cosine(Kernel):

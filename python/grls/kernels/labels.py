@@ -1,7 +1,7 @@
 """Kernels of labels: codes of categories, which are equal or not.
 
-Labels are numbers: any, as long as equal ones mean the same. Text is encoded first, by scikit-learn's
-`OrdinalEncoder` for instance, whose codes need no order.
+Labels are numbers: any, as long as equal ones mean the same. Text is encoded first, in a view of the kernel:
+``Overlap().after(OrdinalEncoder())``; scikit-learn's codes have an order, of which nothing is made here.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class Overlap(Kernel):
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
 
-    Text has to be encoded:
+    Text is encoded in a view, and labels that training rows did not have agree with none of theirs:
 
     >>> from sklearn.preprocessing import OrdinalEncoder
-    >>> Overlap()(OrdinalEncoder().fit_transform([["red", "round"], ["blue", "round"]]))
-    array([[1. , 0.5],
-           [0.5, 1. ]])
+    >>> encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    >>> Overlap().after(encoder)([["red", "round"], ["blue", "round"]], [["green", "round"], ["red", "flat"]])
+    array([[0.5, 0.5],
+           [0.5, 0. ]])
     """
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
