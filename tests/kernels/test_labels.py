@@ -140,6 +140,12 @@ def test_widths_of_absolute_differences_start_from_their_medians():
     assert_allclose(Laplace("medians", "l1").resolve(X).sigma, 3 * np.median(each[upper], axis=0))
 
 
+def test_no_metric_is_learnt_for_absolute_differences():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"for one kernel of distances .*got Laplace.*'l1'"):
+        GRLSRegressor(Laplace(norm="l1"), optimize="metric").fit(X, X[:, 0])
+
+
 def test_norms_of_one_column_agree():
     X = np.random.default_rng(0).normal(size=(30, 1))
     assert_allclose(Laplace(0.6, "l1")(X), Laplace(0.6)(X), rtol=1e-13)

@@ -144,7 +144,7 @@ def metric_of(choose: Choice, kernel: Kernel, *, diagonal: bool, stages: Stages)
     `choose` has the kernel's points; its widths are where the metric starts.
     """
     X = choose.problem.X
-    if type(kernel) not in _RADIAL:
+    if type(kernel) not in _RADIAL or getattr(kernel, "norm", "l2") != "l2":
         names = ", ".join(sorted(kind.__name__ for kind in _RADIAL))
         raise ValueError(f'optimize="metric" is for one kernel of distances ({names}), got {kernel!r}')
     if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS:
