@@ -140,6 +140,16 @@ def test_widths_of_absolute_differences_start_from_their_medians():
     assert_allclose(Laplace("medians", "l1").resolve(X).sigma, 3 * np.median(each[upper], axis=0))
 
 
+def test_the_density_of_absolute_differences_is_a_product():
+    widths = [0.7, 2.0]
+    omega = np.random.default_rng(0).normal(size=(20, 2))
+    each = [Laplace(width).spectral_density(omega[:, [c]]) for c, width in enumerate(widths)]
+    assert_allclose(Laplace(widths, "l1").spectral_density(omega), each[0] * each[1], rtol=1e-12)
+    for kernel in (Spherical(1.0), Categorical(1.0), ArcCosine()):
+        with pytest.raises(ValueError, match="has no spectral density"):
+            kernel.spectral_density(omega)
+
+
 def test_no_metric_is_learnt_for_absolute_differences():
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(ValueError, match=r"for one kernel of distances .*got Laplace.*'l1'"):
