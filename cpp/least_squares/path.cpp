@@ -59,6 +59,10 @@ Path ReducedMatrix::at(const Context& context, const Vector<double>& shifts, boo
   const Index g = path.shifts.size(), k = n_outputs_;
   const bool samples = U_.size() > 0;
   begin(path);
+  if (band_.is_diagonal()) {
+    from_eigenvalues(context, path);
+    return path;
+  }
   std::vector<BandFactor> factors;  // and the solutions: kept only where every sample asks for them
   std::vector<Matrix<double>> Z;
   for (Index p = 0; p < g; ++p) {
@@ -86,6 +90,39 @@ Path ReducedMatrix::at(const Context& context, const Vector<double>& shifts, boo
   per_sample(context, U_, factors, Z, path.diagonal, products);
   for (Index p = 0; p < g; ++p) at_samples(p, std::move(products[static_cast<std::size_t>(p)]), path);
   return path;
+}
+
+void ReducedMatrix::from_eigenvalues(const Context& context, Path& path) const {
+  const Index g = path.shifts.size(), n = band_.n, k = n_outputs_, columns = rhs_.cols(), m = U_.cols();
+  Matrix<double> inverse(n, g), Z(n, g * columns);  // of B + sI, and (B + sI)⁻¹ rhs, shift by shift
+  for (Index p = 0; p < g; ++p) {
+    const Vector<double> shifted = band_.values.array() + path.shifts[p];
+    if (!(shifted.minCoeff() > 0)) {
+      inverse.col(p).setConstant(kUnknown);
+      Z.middleCols(p * columns, columns).setConstant(kUnknown);
+      continue;
+    }
+    inverse.col(p) = shifted.cwiseInverse();
+    Z.middleCols(p * columns, columns) = inverse.col(p).asDiagonal() * rhs_;
+    path.log_determinant[p] = shifted.array().log().sum();
+    path.trace[p] = inverse.col(p).sum();
+    const Matrix<double> W = inverse.col(p).cwiseSqrt().asDiagonal() * rhs_;
+    path.quadratic.row(p) = W.leftCols(k).colwise().squaredNorm();
+    path.squared_norm.row(p) = Z.middleCols(p * columns, k).colwise().squaredNorm();
+    at_shift(p, W, path);
+    context.poll();
+  }
+  if (m == 0) return;
+  const Matrix<double> squares = U_.cwiseAbs2();
+  Matrix<double> diagonals(m, g), products(m, g * columns);
+  blas::gemm(blas::Op::transpose, blas::Op::none, m, g, n, 1.0, squares.data(), n, inverse.data(), n, 0.0,
+             diagonals.data(), m);
+  blas::gemm(blas::Op::transpose, blas::Op::none, m, g * columns, n, 1.0, U_.data(), n, Z.data(), n, 0.0,
+             products.data(), m);
+  for (Index p = 0; p < g; ++p) {
+    path.diagonal.emplace_back(diagonals.col(p));
+    at_samples(p, products.middleCols(p * columns, columns), path);
+  }
 }
 
 namespace {

@@ -6,7 +6,8 @@
 //   log det(H + sI), |L⁻¹QᵀNᵀy|² (REML), tr (H + sI)⁻¹ and |(H + sI)⁻¹NᵀY|² (GCV) as little;
 //   B_ii = |L⁻¹u_i|² with u_i the i-th row of NQ, and c = BY, for B = N(H + sI)⁻¹Nᵀ: exact leave-one-out
 //   residuals are e_i = c_i / B_ii,
-// O(n b) per sample. No eigenvectors are needed.
+// O(n b) per sample. No eigenvectors are needed, but for small matrices, where they cost less: B is then
+// diagonal, and B_ii a product of the squares of U with the inverses of its elements and the shift.
 //
 // A prior of variance t on the features' orthonormal coordinates turns B into B + D (S + tI)⁻¹ Dᵀ and c into
 // c + D (S + tI)⁻¹ r: the whole plane of s and t comes from D, S and r, which the path carries along.
@@ -67,6 +68,9 @@ class ReducedMatrix {
   virtual void begin(Path&) const {}
   virtual void at_shift(Index, const Matrix<double>&, Path&) const {}
   virtual void at_samples(Index p, Matrix<double> product, Path& path) const = 0;
+
+  // The same from the eigenvalues of a small matrix, all shifts at once.
+  void from_eigenvalues(const Context& context, Path& path) const;
 
   Index n_outputs_;  // k
   IndexList kept_;

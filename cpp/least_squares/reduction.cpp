@@ -34,6 +34,12 @@ Reflectors compact(const double* panel, Index rows, Index ld, const Vector<doubl
 }  // namespace
 
 Reduction::Reduction(const Context& context, BlockTriangle<double>& A) : A_(A), n_(A.pivots()) {
+  if (n_ > 0 && n_ <= kDiagonalised && blas::backend() == "library") {
+    values_.resize(n_);
+    vectors_ = symmetric_corner(A_, 0, n_);
+    blas::syevd(n_, vectors_.data(), n_, values_.data());
+    return;
+  }
   for (Index c = 0; c + 2 * kBlock < n_; c += kBlock) {
     const Index from = c + kBlock, rows = n_ - from;
     Vector<double> tau(kBlock);
@@ -48,6 +54,8 @@ Reduction::Reduction(const Context& context, BlockTriangle<double>& A) : A_(A), 
 BlockTridiagonal Reduction::band() const {
   BlockTridiagonal B;
   B.n = n_;
+  B.values = values_;
+  if (B.is_diagonal()) return B;
   for (Index c = 0; c < n_; c += kBlock) {
     const Index width = std::min(kBlock, n_ - c), next = std::min(kBlock, n_ - c - width);
     Matrix<double> D(width, width), E = Matrix<double>::Zero(next, width);
@@ -63,6 +71,12 @@ BlockTridiagonal Reduction::band() const {
 }
 
 Matrix<double> Reduction::transposed_times(Matrix<double> X) const {
+  if (values_.size() > 0) {
+    Matrix<double> out(n_, X.cols());
+    blas::gemm(blas::Op::transpose, blas::Op::none, n_, X.cols(), n_, 1.0, vectors_.data(), n_, X.data(), n_,
+               0.0, out.data(), n_);
+    return out;
+  }
   for (std::size_t p = 0; p < taus_.size(); ++p) {
     const Reflectors q = reflectors(p);
     auto rest = X.bottomRows(q.V.rows());
@@ -72,6 +86,10 @@ Matrix<double> Reduction::transposed_times(Matrix<double> X) const {
 }
 
 void Reduction::transposed(const Context& context, Eigen::Ref<Matrix<double>> G) const {
+  if (values_.size() > 0) {
+    G = vectors_.transpose();
+    return;
+  }
   G.setIdentity();
   for (std::size_t p = taus_.size(); p-- > 0;) {
     const Reflectors q = reflectors(p);

@@ -1,5 +1,6 @@
 // A symmetric matrix H (n, n) as a block tridiagonal one, QᵀHQ = B, by blocks of Householder reflectors; and
-// factors of B + sI, each of which costs O(n b²), b the block size.
+// factors of B + sI, each of which costs O(n b²), b the block size. A small one becomes diagonal: its
+// eigenvectors cost less than the factors of some dozens of shifts.
 #pragma once
 
 #include <vector>
@@ -9,13 +10,16 @@
 
 namespace grls {
 
-constexpr Index kBandBlock = 32;  // b: wide enough for matrix products, narrow enough for cheap factors
+constexpr Index kBandBlock = 32;      // b: wide enough for matrix products, narrow enough for cheap factors
+constexpr Index kDiagonalised = 700;  // the largest matrix that becomes diagonal, given a LAPACK
 
 // B: diagonal blocks D_j (symmetric) and E_j = B[j + 1, j].
 struct BlockTridiagonal {
   Index n = 0;
   std::vector<Matrix<double>> D, E;
+  Vector<double> values;  // of a small matrix: B is diagonal, with these in place of blocks
 
+  bool is_diagonal() const { return values.size() > 0; }
   Index blocks() const { return static_cast<Index>(D.size()); }
   static Index start(Index j) { return j * kBandBlock; }
 };
@@ -26,7 +30,8 @@ struct Reflectors {
   Matrix<double> V, F;
 };
 
-// Reduces the leading (n, n) block of A in place; the reflectors stay below the band.
+// Reduces the leading (n, n) block of A in place; the reflectors stay below the band. Of a small one A is
+// left as it is.
 class Reduction {
  public:
   Reduction(const Context& context, BlockTriangle<double>& A);
@@ -46,6 +51,8 @@ class Reduction {
   BlockTriangle<double>& A_;
   Index n_;
   std::vector<Vector<double>> taus_;
+  Vector<double> values_;   // (n), and
+  Matrix<double> vectors_;  // (n, n) = Q, where B is diagonal
 };
 
 // B + sI = LLᵀ with L block bidiagonal. The inverses of its diagonal blocks turn every later solve into

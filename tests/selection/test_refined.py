@@ -136,7 +136,8 @@ def test_a_reduced_matrix_says_at_one_shift_what_a_path_says():
     for g, shift in enumerate(shifts):
         one = reduced.at(shifts=np.array([shift]), relative=False)
         for name in ("c", "diagonal", "schur", "trace", "log_determinant", "quadratic"):
-            assert np.array_equal(getattr(one, name)[0], getattr(whole, name)[g])
+            # Of a small matrix all shifts are one product, whose last digits depend on their number.
+            assert_allclose(getattr(one, name)[0], getattr(whole, name)[g], rtol=1e-12, atol=1e-14)
     with pytest.raises(ValueError, match="shifts of a path must be positive"):
         reduced.at(shifts=np.array([0.0]), relative=False)
     with pytest.raises(ValueError, match="shifts of a path must be positive"):

@@ -92,8 +92,8 @@ def _boosting_tuned(X: Array, y: Array, new: Array, seed: int) -> Answer:
     model = RandomizedSearchCV(
         HistGradientBoostingRegressor(random_state=seed),
         choices,
-        n_iter=20,
-        cv=KFold(5, shuffle=True, random_state=seed),
+        n_iter=10,
+        cv=KFold(3, shuffle=True, random_state=seed),
         random_state=seed,
     )
     return model.fit(X, y).predict(new), None

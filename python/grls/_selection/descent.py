@@ -41,9 +41,22 @@ class Objective:
         self._rows = None if plain else (merged.place, merged.weights, merged.counts, merged.deviations)
         self.unit = np.nan  # of relative shifts, at the parameters that were tried last
         self.n_evaluations = 0
+        self.first_value = np.inf  # of the criterion, since evaluations were counted from zero
+
+    def restart(self) -> None:
+        """Count evaluations from zero."""
+        self.n_evaluations, self.first_value = 0, np.inf
+
+    def criterion_at(self, scaled: float) -> float:
+        """Return the criterion from its value as a line search sees it."""
+        if scaled >= _NO_VALUE:
+            return np.inf
+        return scaled * self._n_rows if self.criterion == "reml" else float(np.exp(scaled))
 
     def __call__(self, logs: FloatArray) -> tuple[float, FloatArray]:
         value, slopes = self.value_and_gradient(np.exp(logs))
+        if self.n_evaluations == 1:
+            self.first_value = value
         if not np.isfinite(value):
             return _NO_VALUE, np.zeros_like(logs)
         slopes = slopes * np.exp(logs)
@@ -102,6 +115,7 @@ def descend(
 
     It ends where a step gains less than `tol`, in the likelihood per row or the logarithm of the error.
     """
+    objective.restart()
     # SciPy's tiny solves between our calls would wake its threads each time.
     with single_threaded():
         found = minimize(
@@ -114,7 +128,7 @@ def descend(
             options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-6},
         )
     end = np.exp(found.x)
-    at_end, at_start = (objective.value_and_gradient(x)[0] for x in (end, start))
+    at_start, at_end = objective.first_value, objective.criterion_at(float(found.fun))
     if not at_end <= at_start:
         end, at_end = start, at_start
     return Descent(start, end, at_end, int(found.nit), objective.n_evaluations, str(found.message))

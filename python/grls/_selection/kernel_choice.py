@@ -49,6 +49,13 @@ _VANISHED, _REVIVED = 10.0, 3.0
 # left out, and claims up to a tenth for nothing.
 _CLEARLY_BETTER = 0.8
 
+_ROWS_PER_COLUMN = 10  # fewer tell nothing of a metric
+
+# Of descents: how far, and where a step gains too little, in likelihood per row.
+_FROM_AFAR: dict[str, Any] = {"max_iter": 60, "tol": 1e-5}
+_ON_FEW: dict[str, Any] = {"max_iter": 30, "tol": 3e-5}
+_ON_MANY: dict[str, Any] = {"max_iter": 60, "tol": 1e-5}
+
 _FEWEST_ROWS = 8  # beyond the features: fewer tell nothing of a kernel
 
 
@@ -60,6 +67,15 @@ class Candidate:
     kernel: Kernel
     criterion: float  # mean squared error of the rows left out
     n_rows: int  # on so many rows
+
+
+@dataclass
+class _Widths:
+    """Widths per column, and what a descent that led to them knows."""
+
+    values: FloatArray
+    gamma: float | None = None
+    criterion: float = np.inf
 
 
 @dataclass
@@ -84,8 +100,8 @@ def _is_wide(X: Any) -> bool:
 class _Chooser:
     """Candidates on some rows of the data."""
 
-    def __init__(self, choose: Choice, stages: Stages) -> None:
-        self._choose, self._stages = choose, stages
+    def __init__(self, choose: Choice, units: Any, stages: Stages) -> None:
+        self._choose, self.units, self._stages = choose, units, stages
         self.n_rows = len(choose.targets)
 
     @property
@@ -94,20 +110,20 @@ class _Chooser:
 
     def candidate(self, name: str, kernel: Kernel) -> Candidate:
         """Return a kernel with its leave-one-out error at the best γ."""
-        selection = self._choose(kernel, 50)
+        selection = self._choose(kernel, 20)
         value = np.inf if selection is None else float(selection.criterion.min())
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: leave-one-out error {value:.6g}")
         return Candidate(name, kernel, value, self.n_rows)
 
     def best_factor(
-        self, family: Callable[[Any], Kernel], widths: Any, *, criterion: str = "loo", refine: bool = False
+        self, family: Callable[[Any], Kernel], *, criterion: str = "loo", refine: bool = False
     ) -> Any:
-        """Return these widths times what suits them best by a criterion."""
+        """Return the columns' units times what suits them best by a criterion."""
         choose = replace(self._choose, criterion=criterion)
         values: dict[float, float] = {}
 
         def look(factor: float) -> None:
-            selection = choose(family(factor * widths), 20)
+            selection = choose(family(factor * self.units), 20)
             values[factor] = np.inf if selection is None else float(selection.criterion.min())
 
         for factor in _FACTORS:
@@ -115,7 +131,7 @@ class _Chooser:
         if refine:
             for factor in _REFINED * min(values, key=values.__getitem__):
                 look(float(factor))
-        return min(values, key=values.__getitem__) * widths
+        return min(values, key=values.__getitem__) * self.units
 
     def with_metric(
         self, name: str, family: Callable[[Any], Kernel], widths: FloatArray, *, tuned: bool, n_rounds: int
@@ -127,36 +143,32 @@ class _Chooser:
         ).chosen
         return Candidate(name, family(learnt.width).after(learnt.map), learnt.criterion, self.n_rows)
 
-    def tuned(self, family: Callable[[Any], Kernel], widths: FloatArray, **options: Any) -> FloatArray:
-        """Return widths per column by the restricted likelihood, beginning with these."""
-        return self._descent(family, widths, **options)[1]
-
-    def tuned_on(self, family: Callable[[Any], Kernel], widths: FloatArray, units: FloatArray) -> FloatArray:
-        """Return widths that fewer rows gave, tuned on with these; columns without a say are tried again."""
-        options = {"max_iter": 60, "tol": 1e-6}
-        value, tuned = self._descent(family, widths, **options)
-        revived = _revived(tuned, units)
-        if np.array_equal(revived, tuned):
-            return tuned
-        again, other = self._descent(family, revived, **options)
-        return other if again < value else tuned
-
-    def _descent(
-        self, family: Callable[[Any], Kernel], widths: FloatArray, **options: Any
-    ) -> tuple[float, FloatArray]:
-        """Return the criterion reached, and the widths."""
-        start = family(widths)
+    def tuned(self, family: Callable[[Any], Kernel], start: _Widths, **options: Any) -> _Widths:
+        """Return widths per column by the restricted likelihood, beginning with others."""
+        kernel = family(start.values)
         choose = replace(self._choose, criterion="reml")
-        selection = choose(start, 20)
-        if selection is None:
-            return np.inf, widths
-        parameters = Parameters(start, ["sigma"], self.X.shape[1])
+        gamma = start.gamma
+        if gamma is None:
+            selection = choose(kernel, 20)
+            if selection is None:
+                return start
+            gamma = float(selection.chosen)
+        parameters = Parameters(kernel, ["sigma"], self.X.shape[1])
         objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts)
-        point = np.append(parameters.get(), float(selection.chosen))
+        point = np.append(parameters.get(), gamma)
         gammas = gamma_limits(objective, point, choose.problem.total_weight)
         bounds = np.vstack([parameters.bounds(self.X), gammas])
         descent = descend(objective, np.clip(point, bounds[:, 0], bounds[:, 1]), bounds, **options)
-        return descent.criterion, descent.end[:-1]
+        values = self.units * _rounded(descent.end[:-1] / self.units)
+        return _Widths(values, float(_rounded(descent.end[-1])), descent.criterion)
+
+    def revived(self, family: Callable[[Any], Kernel], tuned: _Widths) -> _Widths:
+        """Return widths with which columns that had no say were tried again, if they are better."""
+        values = _revived(tuned.values, self.units)
+        if np.array_equal(values, tuned.values):
+            return tuned
+        again = self.tuned(family, _Widths(values, tuned.gamma), **_ON_MANY)
+        return again if again.criterion < tuned.criterion else tuned
 
 
 def choose_kernel(
@@ -179,7 +191,9 @@ def choose_kernel(
     X, n_features = choose.problem.X, choose.problem.T.shape[1]
     if len(distinct_rows(X)[0]) - n_features < _FEWEST_ROWS:
         return start_kernel(X).resolve(X), record
-    few, many = (_Chooser(choose.on(max(most, 4 * n_features)), stages) for most in (SCREENED, TUNED))
+    few_rows, many_rows = (choose.on(max(most, 4 * n_features)) for most in (SCREENED, TUNED))
+    units = start_kernel(X).resolve(few_rows.problem.X).sigma
+    few, many = (_Chooser(rows, units, stages) for rows in (few_rows, many_rows))
     if _is_wide(X):
         candidates = _without_widths(few, many, prepare, record)
     else:
@@ -196,39 +210,43 @@ def _handicapped(candidate: Candidate) -> float:
 def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
     """Widths per column by likelihood, for each family on few rows and for the best ones on many."""
     first = next(iter(FAMILIES.values()))
-    medians = first("medians").resolve(few.X).sigma
-    in_units = few.best_factor(first, medians, criterion="reml")
-    widths = few.tuned(first, in_units, max_iter=40, tol=1e-5)
+    in_units = few.best_factor(first, criterion="reml")
+    tuned: dict[str, _Widths] = {}
     for name, family in FAMILIES.items():
-        mine = widths if family is first else few.tuned(family, widths, max_iter=20, tol=1e-5)
-        record.screened.append(few.candidate(name, family(mine)))
+        start = _Widths(next(iter(tuned.values())).values if tuned else in_units)
+        tuned[name] = few.tuned(family, start, **(_ON_FEW if tuned else _FROM_AFAR))
+        record.screened.append(few.candidate(name, family(tuned[name].values)))
     ranked = sorted(record.screened, key=lambda candidate: candidate.criterion)
-    tuned = {candidate.name: candidate.kernel.sigma for candidate in ranked}
-    if many.n_rows == few.n_rows:
-        yield from ranked
-    else:
-        for candidate in ranked[:2]:
-            if candidate.criterion <= _AS_GOOD * ranked[0].criterion:
-                name, family = candidate.name, FAMILIES[candidate.name]
-                tuned[name] = many.tuned_on(family, tuned[name], medians)
-                yield many.candidate(name, family(tuned[name]))
+    candidates = ranked
+    if many.n_rows > few.n_rows:
+        close = [each for each in ranked[:2] if each.criterion <= _AS_GOOD * ranked[0].criterion]
+        candidates = []
+        for name in (each.name for each in close):
+            tuned[name] = many.tuned(FAMILIES[name], tuned[name], **_ON_MANY)
+            candidates.append(many.candidate(name, FAMILIES[name](tuned[name].values)))
+        best = min(candidates, key=lambda candidate: candidate.criterion).name
+        revived = many.revived(FAMILIES[best], tuned[best])
+        if revived is not tuned[best]:
+            tuned[best] = revived
+            candidates.append(many.candidate(best, FAMILIES[best](revived.values)))
+    yield from candidates
     yield many.candidate(f"{ranked[0].name}, one scale", FAMILIES[ranked[0].name](in_units))
-    yield from _mixed(few, many, ranked, tuned, medians, record)
+    if few.n_rows >= _ROWS_PER_COLUMN * few.X.shape[1]:
+        yield from _mixed(few, many, ranked, tuned, record)
 
 
 def _mixed(
     few: _Chooser,
     many: _Chooser,
     ranked: list[Candidate],
-    tuned: dict[str, FloatArray],
-    medians: FloatArray,
+    tuned: dict[str, _Widths],
     record: KernelChoice,
 ) -> Iterator[Candidate]:
     """Yield a learnt metric, where one is clearly better than any widths on few rows."""
     learnt = {}
-    for candidate in ranked:
+    for candidate in ranked[:2]:
         family = FAMILIES[candidate.name]
-        for from_tuned, widths in ((True, candidate.kernel.sigma), (False, medians)):
+        for from_tuned, widths in ((True, candidate.kernel.sigma), (False, few.units)):
             name = f"{candidate.name}, metric"
             learnt[candidate.name, from_tuned] = few.with_metric(
                 name, family, widths, tuned=from_tuned, n_rounds=2
@@ -237,8 +255,17 @@ def _mixed(
     name, from_tuned = min(learnt, key=lambda key: learnt[key].criterion)
     best = learnt[name, from_tuned]
     if best.criterion < _CLEARLY_BETTER * ranked[0].criterion:
-        widths = tuned[name] if from_tuned else medians
+        widths = tuned[name].values if from_tuned else few.units
         yield many.with_metric(best.name, FAMILIES[name], widths, tuned=from_tuned, n_rounds=5)
+
+
+def _rounded(values: Any) -> Any:
+    """Return positive numbers to about a percent, closer than data tell them.
+
+    So that rounding errors, which a descent magnifies and which change with units and the order of rows, do
+    not show in the choice.
+    """
+    return 2.0 ** (np.round(64 * np.log2(values)) / 64)
 
 
 def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
@@ -253,26 +280,23 @@ def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
 
 def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
     """One scale by leave-one-out for each family on few rows; for the best one, widths by likelihood too."""
-    medians = next(iter(FAMILIES.values()))("medians").resolve(few.X).sigma
     for name, family in FAMILIES.items():
-        widths = few.best_factor(family, medians, refine=True)
-        record.screened.append(few.candidate(name, family(widths)))
+        record.screened.append(few.candidate(name, family(few.best_factor(family, refine=True))))
     best = min(record.screened, key=lambda candidate: candidate.criterion)
     family = FAMILIES[best.name]
     yield many.candidate(f"{best.name}, one scale", best.kernel)
-    widths = few.tuned(family, best.kernel.sigma, max_iter=40, tol=1e-5)
+    tuned = few.tuned(family, _Widths(best.kernel.sigma), **_FROM_AFAR)
     if many.n_rows > few.n_rows:
-        widths = many.tuned_on(family, widths, medians)
-    yield many.candidate(best.name, family(widths))
+        tuned = many.revived(family, many.tuned(family, tuned, **_ON_MANY))
+    yield many.candidate(best.name, family(tuned.values))
 
 
 def _without_widths(
     few: _Chooser, many: _Chooser, prepare: Callable[[Kernel], Kernel], record: KernelChoice
 ) -> Iterator[Candidate]:
     """One width for all columns by leave-one-out, and the linear kernel."""
-    median = next(iter(FAMILIES.values()))("median").resolve(few.X).sigma
     for name, family in FAMILIES.items():
-        record.screened.append(few.candidate(name, family(few.best_factor(family, median, refine=True))))
+        record.screened.append(few.candidate(name, family(few.best_factor(family, refine=True))))
     best = min(record.screened, key=lambda candidate: candidate.criterion)
     yield many.candidate(best.name, best.kernel)
     yield many.candidate("Linear", prepare(Linear()))

@@ -199,7 +199,6 @@ class _Search:
                     raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
                 continue
             assert self.bounds is not None
-            self.objective.n_evaluations = 0
             descent = descend(
                 self.objective, start, self.bounds, self._progress(number, len(points)), **options
             )
