@@ -35,7 +35,7 @@ def test_columns_of_sparse_data_are_dense_features(form):
         (make_column_selector(dtype_include="number"), list("abcd")),
         (lambda F: ["d"], ["d"]),
     ],
-    ids=repr,
+    ids=["slice", "names", "mask", "selector", "function"],
 )
 def test_columns_beside_text_are_chosen_in_every_way(columns, expected):
     features = Columns(columns, constant=False).fit(FRAME)
