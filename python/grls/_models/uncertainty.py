@@ -152,22 +152,12 @@ class Uncertainty(RegressionFunction):
         """
         check_is_fitted(self)
         covariance = self.feature_coef_cov_
-        if not unconditional:
-            return np.array(covariance)
-        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-        error = self._error_of_estimation()
-        for slope in error.slopes(lambda end: end.beta):
-            moved = slope if R is None else R @ slope  # (l, k)
-            added = np.einsum("pk,qk->kpq", moved, moved)
-            covariance = covariance + (added[0] if self._one_output else added)
-
-        def around(end: Refit) -> FloatArray:
-            return end.feature_covariance if R is None else R @ end.feature_covariance @ R.T
-
-        here = self.feature_coef_cov_[None] if self._one_output else self.feature_coef_cov_  # (k, l, l)
-        for bends in error.bends(around, here):
-            added = np.stack([_positive_part(*pair) for pair in zip(bends, here, strict=True)])
-            covariance = covariance + (added[0] if self._one_output else added)
+        if unconditional:
+            R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+            for slope in self._error_of_estimation().slopes(lambda end: end.beta):
+                moved = slope if R is None else R @ slope  # (l, k)
+                added = np.einsum("pk,qk->kpq", moved, moved)
+                covariance = covariance + (added[0] if self._one_output else added)
         return np.array(covariance)
 
     def feature_degrees_of_freedom(self) -> FloatArray:
@@ -259,27 +249,6 @@ class Uncertainty(RegressionFunction):
         by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
         scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
         return np.stack(scaled, axis=-1)
-
-
-def _positive_part(matrix: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return a symmetric matrix without what is negative about it, in units of a covariance.
-
-    So neither units nor recombinations of the features matter. Features without a covariance have no part.
-    """
-    out = np.zeros_like(covariance)
-    known = np.flatnonzero(np.diag(covariance) > 0)
-    inside = np.ix_(known, known)
-    if not np.isfinite(matrix[inside]).all():
-        return out
-    try:
-        root = np.linalg.cholesky(covariance[inside])
-    except np.linalg.LinAlgError:  # features as good as dependent
-        return out
-    half = np.linalg.solve(root, matrix[inside])
-    values, vectors = np.linalg.eigh(np.linalg.solve(root, half.T))
-    moved = root @ vectors
-    out[inside] = (moved * np.maximum(values, 0)) @ moved.T
-    return out
 
 
 def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Kernel
@@ -34,8 +35,29 @@ class Choice:
     def on(self, most: int) -> Choice:
         """Return the choice on the rows of at most so many points, by the squared error."""
         rows = drawn_rows(self.problem.X, most)
+        return self if rows is None else self._of(rows)
+
+    def halves(self) -> tuple[Choice, Choice]:
+        """Return the choice on the rows of half the points, and that on the others."""
+        rows = drawn_rows(self.problem.X, (len(distinct_rows(self.problem.X)[0]) + 1) // 2)
         if rows is None:
-            return self
+            raise ValueError("one point has no halves")
+        return self._of(rows), self._of(np.setdiff1d(np.arange(len(self.targets)), rows))
+
+    def error_elsewhere(self, kernel: Kernel, others: Choice) -> float:
+        """Return the squared error at other rows of the model with a kernel and its best γ here."""
+        selection = self(kernel, 20)
+        if selection is None:
+            return np.inf
+        problem = self.problem.with_kernel(kernel)
+        try:
+            found = problem.solve(self.targets, float(selection.chosen))
+        except NotPositiveDefiniteError:
+            return np.inf
+        at = kernel.times(others.problem.X, problem.X, found.c) + others.problem.T @ found.beta
+        return float(np.mean(squared_error(others.targets, others.problem.weights)(at)))
+
+    def _of(self, rows: Any) -> Choice:
         targets = self.targets[rows]
         weights = self.problem.weights_or_ones[rows]
         return Choice(

@@ -3,9 +3,8 @@
 With θ the logarithms of γ and of the tuned parameters, J(θ) minus twice the restricted log-likelihood and
 V = 2 J''⁻¹, an estimate g(θ̂) varies by ∇gᵀ V ∇g more than it would with θ known. Along the principal axes u
 of V, of length one standard error, that is the sum of [g(θ̂ + u) − g(θ̂ − u)]² / 4: two fits an axis tell it
-for the coefficients and for the function everywhere. To that the coefficients' own conditional covariance,
-averaged over θ, adds where it is larger around θ̂ than there. How much the conditional variances change along
-the axes gives the degrees of freedom of a t distribution (Satterthwaite), without which intervals for
+for the coefficients and for the function everywhere. How much the conditional variances themselves change
+along the axes gives the degrees of freedom of a t distribution (Satterthwaite), without which intervals for
 the coefficients of features that the kernel can nearly express remain too short. See docs/math.md, section
 "Errors of estimated parameters".
 """
@@ -81,12 +80,6 @@ class EstimationError:
         for axis in self.axes:
             above, below = (of(end) for end in axis.ends)
             yield np.asarray(above - below) / (2 * axis.share)
-
-    def bends(self, of: Callable[[Refit], FloatArray], here: FloatArray) -> Iterator[FloatArray]:
-        """Return for each axis how much larger a quantity is on average a standard error away than `here`."""
-        for axis in self.axes:
-            above, below = (of(end) for end in axis.ends)
-            yield np.asarray((above + below) / 2 - here) / axis.share**2
 
     def degrees_of_freedom(self, of: Callable[[Refit], FloatArray], n_free: float) -> FloatArray:
         """Return those of the t distribution for variances: Satterthwaite's, 2 / var(log v), at least 2.

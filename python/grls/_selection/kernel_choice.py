@@ -49,6 +49,9 @@ _VANISHED, _REVIVED = 10.0, 3.0
 # left out, and claims up to a tenth for nothing.
 _CLEARLY_BETTER = 0.8
 
+# What widths must get the squared error of one scale down to, on rows that they did not see.
+_BETTER_ELSEWHERE = 0.97
+
 _ROWS_PER_COLUMN = 10  # fewer tell nothing of a metric
 
 # Of descents: how far, and where a step gains too little, in likelihood per row.
@@ -107,6 +110,19 @@ class _Chooser:
     @property
     def X(self) -> Any:
         return self._choose.problem.X
+
+    def in_units(self, units: Any) -> _Chooser:
+        """Return the same with columns measured otherwise."""
+        return _Chooser(self._choose, units, self._stages)
+
+    def halves(self) -> tuple[_Chooser, Choice]:
+        """Return candidates on half the points, and the rows of the others."""
+        half, others = self._choose.halves()
+        return _Chooser(half, self.units, self._stages), others
+
+    def error_elsewhere(self, kernel: Kernel, others: Choice) -> float:
+        """Return the squared error of a kernel at other rows."""
+        return self._choose.error_elsewhere(kernel, others)
 
     def candidate(self, name: str, kernel: Kernel) -> Candidate:
         """Return a kernel with its leave-one-out error at the best γ."""
@@ -279,16 +295,36 @@ def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
 
 
 def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
-    """One scale by leave-one-out for each family on few rows; for the best one, widths by likelihood too."""
-    for name, family in FAMILIES.items():
-        record.screened.append(few.candidate(name, family(few.best_factor(family, refine=True))))
+    """One scale by leave-one-out, for each family on few rows; widths by likelihood where they hold.
+
+    The likelihood of labels as if they were values can be far off, and leave-one-out does not notice: widths
+    are tuned on half the rows, and must be better on the other half.
+    """
+    first_name, first = next(iter(FAMILIES.items()))
+    scaled = [few.in_units(units) for units in _units(few.X)]
+    tried = [each.candidate(first_name, first(each.best_factor(first, refine=True))) for each in scaled]
+    best_units = int(np.argmin([candidate.criterion for candidate in tried]))
+    record.screened += tried
+    for name, family in list(FAMILIES.items())[1:]:
+        widths = scaled[best_units].best_factor(family, refine=True)
+        record.screened.append(few.candidate(name, family(widths)))
     best = min(record.screened, key=lambda candidate: candidate.criterion)
     family = FAMILIES[best.name]
     yield many.candidate(f"{best.name}, one scale", best.kernel)
-    tuned = few.tuned(family, _Widths(best.kernel.sigma), **_FROM_AFAR)
-    if many.n_rows > few.n_rows:
-        tuned = many.revived(family, many.tuned(family, tuned, **_ON_MANY))
-    yield many.candidate(best.name, family(tuned.values))
+    half, other_half = many.halves()
+    tuned = half.tuned(family, _Widths(best.kernel.sigma), **_FROM_AFAR)
+    with_widths, with_one = (half.error_elsewhere(k, other_half) for k in (family(tuned.values), best.kernel))
+    if with_widths < _BETTER_ELSEWHERE * with_one:
+        tuned = many.tuned(family, tuned, **_ON_MANY)
+        yield many.candidate(best.name, family(tuned.values))
+
+
+def _units(X: FloatArray) -> list[FloatArray]:
+    """Return what columns may be measured in: median distances, standard deviations, ranges; times √d."""
+    d = X.shape[1]
+    medians = start_kernel(X).resolve(X).sigma / np.sqrt(d)
+    spread, extent = X.std(axis=0), np.ptp(X, axis=0)
+    return [np.sqrt(d) * np.where(units > 0, units, 1.0) for units in (medians, spread, extent / 2)]
 
 
 def _without_widths(
