@@ -195,9 +195,6 @@ class _GRLS(KernelMachine):
     def _learns_metric(self) -> bool:
         return isinstance(self.optimize, str) and self.optimize in ("metric", "metric_diagonal")
 
-    def _chooses_kernel(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "auto"
-
     def _kernel_to_start_from(self, X: Any) -> Any:
         return kernel_choice.start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from ._models.base import KernelMachine
+from ._models.chosen_width import ChosenWidth
 from ._models.classification import Classification
 from ._models.feature_prior import SplitFeatures, is_as_good_as_free, split
 from ._models.samples import Samples, Training
@@ -85,7 +85,7 @@ class _Fit:
     kept: Any
 
 
-class GRLogisticClassifier(Classification, KernelMachine):
+class GRLogisticClassifier(Classification, ChosenWidth):
     r"""Kernel logistic regression with features that are not penalised.
 
     .. math:: \min_f \frac{1}{m} \sum_i \log(1 + e^{-y_i f(x_i)}) + γ c^T Φ c, \quad
@@ -97,9 +97,12 @@ class GRLogisticClassifier(Classification, KernelMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default="gaussian"
-        An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view
-        of X, ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
+    kernel : Kernel, str or callable, default="auto"
+        "auto": a Gaussian of one scale for all columns, each in units of its own, the scale that leaves out
+        single rows best in a least-squares fit as regularised as this one, on at most 250 points; of sparse
+        data or more than 50 columns one width, or the linear kernel. An object of `grls.kernels`, such as
+        ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
+        ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
         function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
@@ -138,6 +141,8 @@ class GRLogisticClassifier(Classification, KernelMachine):
         Which features have a coefficient.
     n_features_free_ : int
         l, the number of features.
+    optimization_ : KernelChoice
+        With ``kernel="auto"``: the kernels that were tried.
     kernel_ : Kernel
         The kernel with everything fixed that was left to the data.
     features_ : transformer or None
@@ -177,7 +182,7 @@ class GRLogisticClassifier(Classification, KernelMachine):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         features: Any = "constant",
         regularization: float = 1e-3,
@@ -200,6 +205,10 @@ class GRLogisticClassifier(Classification, KernelMachine):
             real(self.feature_variance, "feature_variance", minimum=0)
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
+
+    def _equivalent_shift(self, training: Training) -> float:
+        # A squared error of ±1 has the curvature 2, the logistic loss 1/4 at most.
+        return 8 * float(self.regularization) * training.n_samples
 
     def _fit(self, samples: Samples) -> None:
         """Fit one function per column of the targets."""

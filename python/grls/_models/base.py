@@ -59,6 +59,10 @@ class KernelEstimator(Estimator):
             tags.input_tags.sparse = kernel.takes_sparse
         return tags
 
+    def _chooses_kernel(self) -> bool:
+        """Whether the kernel is left to the data."""
+        return isinstance(self.kernel, str) and self.kernel == "auto"
+
     def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
         """Return the kernel of the parameter; where it is left to the data, one for the first step."""
         return kernels.as_kernel(self.kernel)

@@ -33,6 +33,7 @@ FAMILIES: dict[str, Callable[[Any], Kernel]] = {
 
 SCREENED = 400  # points on which families are compared
 TUNED = 1200  # points on which the best one is tuned
+LOOKED_AT = 250  # points on which a width for other losses is chosen
 MOST_COLUMNS = 50  # that have widths of their own
 
 # What widths are multiplied by: the median distance is a large one.
@@ -103,8 +104,8 @@ def _is_wide(X: Any) -> bool:
 class _Chooser:
     """Candidates on some rows of the data."""
 
-    def __init__(self, choose: Choice, units: Any, stages: Stages) -> None:
-        self._choose, self.units, self._stages = choose, units, stages
+    def __init__(self, choose: Choice, units: Any, stages: Stages, gammas: Any = 20) -> None:
+        self._choose, self.units, self._stages, self._gammas = choose, units, stages, gammas
         self.n_rows = len(choose.targets)
 
     @property
@@ -126,7 +127,7 @@ class _Chooser:
 
     def candidate(self, name: str, kernel: Kernel) -> Candidate:
         """Return a kernel with its leave-one-out error at the best γ."""
-        selection = self._choose(kernel, 20)
+        selection = self._choose(kernel, self._gammas)
         value = np.inf if selection is None else float(selection.criterion.min())
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: leave-one-out error {value:.6g}")
         return Candidate(name, kernel, value, self.n_rows)
@@ -139,7 +140,7 @@ class _Chooser:
         values: dict[float, float] = {}
 
         def look(factor: float) -> None:
-            selection = choose(family(factor * self.units), 20)
+            selection = choose(family(factor * self.units), self._gammas)
             values[factor] = np.inf if selection is None else float(selection.criterion.min())
 
         for factor in _FACTORS:
@@ -221,6 +222,35 @@ def choose_kernel(
 
 def _handicapped(candidate: Candidate) -> float:
     return candidate.criterion / (_CLEARLY_BETTER if candidate.name.endswith("metric") else 1.0)
+
+
+def choose_width(
+    choose: Choice, shift: float, *, prepare: Callable[[Kernel], Kernel], stages: Stages
+) -> tuple[Kernel, KernelChoice]:
+    """Return a Gaussian kernel of one scale, for machines of other losses: least squares choose it.
+
+    By leave-one-out on few rows, in the best of three units for the columns; of sparse data or many columns
+    one width, and the linear kernel beside it. `shift` is γΣw, which such a machine is given: a width that
+    is best at another one would be too wide or too narrow.
+    """
+    record = KernelChoice()
+    X, n_features = choose.problem.X, choose.problem.T.shape[1]
+    if len(distinct_rows(X)[0]) - n_features < _FEWEST_ROWS:
+        return Gaussian("median").resolve(X), record
+    rows = choose.on(max(LOOKED_AT, 4 * n_features))
+    points = rows.problem.X
+    gammas = np.array([shift / rows.problem.total_weight])
+    wide = _is_wide(X)
+    first, *others = [Gaussian("median").resolve(points).sigma] if wide else _units(points)
+    few = _Chooser(rows, first, stages, gammas)
+    widths = few.best_factor(Gaussian, refine=True)
+    kernels = [("Gaussian", Gaussian(widths))]
+    kernels += [("Gaussian", Gaussian(units * (widths / first).mean())) for units in others]
+    if wide:
+        kernels.append(("Linear", prepare(Linear())))
+    record.candidates = [few.candidate(*each) for each in kernels]
+    record.best = int(np.argmin([candidate.criterion for candidate in record.candidates]))
+    return record.candidates[record.best].kernel, record
 
 
 def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:

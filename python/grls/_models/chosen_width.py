@@ -1,0 +1,56 @@
+"""Classifiers of other losses that leave their kernel to least squares: ``kernel="auto"``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._selection import kernel_choice
+from .._selection.choice import Choice, squared_error
+from .._solvers.kernel_problem import KernelProblem
+from .._validation import FloatArray
+from ..kernels.origin import about_the_data
+from .base import KernelMachine
+from .progress import Stages
+from .samples import Samples, Training
+
+
+class ChosenWidth(KernelMachine):
+    """A kernel machine whose `kernel` may be "auto": a Gaussian of the scale that least squares find best."""
+
+    def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
+        return kernels.Gaussian() if self._chooses_kernel() else super()._kernel_to_start_from(X)
+
+    def _prepare(self, samples: Samples) -> Training:
+        training = super()._prepare(samples)
+        self._forget("optimization_")
+        if self._chooses_kernel():
+            assert training.kernel is not None
+            T = training.T
+            beside = np.ones((len(T), 1)) if training.features.know_targets else T
+            targets = self._label_columns(samples)
+            choose = Choice(
+                KernelProblem(training.kernel, samples.X, beside, samples.weights),
+                targets,
+                "loo",
+                squared_error(targets, samples.weights),
+                None,
+            )
+            free = self.feature_variance == np.inf
+            training.kernel, self.optimization_ = kernel_choice.choose_width(
+                choose,
+                self._equivalent_shift(training),
+                prepare=lambda kernel: about_the_data(kernel, samples.X, T, free=free),
+                stages=Stages(getattr(self, "verbose", 0)),
+            )
+        return training
+
+    def _equivalent_shift(self, training: Training) -> float:
+        """Return γΣw of the least-squares problem whose loss is about as curved as this one's."""
+        raise TypeError(f"{type(self).__name__} has no regularization to compare with")
+
+    def _label_columns(self, samples: Samples) -> FloatArray:
+        """Return the labels as ±1, one column for each class, or one for two classes."""
+        return samples.targets
