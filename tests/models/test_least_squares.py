@@ -1,5 +1,6 @@
 """The estimators against the oracle and against their peers in SciPy and scikit-learn."""
 
+import grls
 import numpy as np
 import pandas as pd
 import pytest
@@ -689,3 +690,22 @@ def test_a_function_kernel_may_take_sparse_rows():
     model = regressor(rbf_kernel, regularization=0.1).fit(sparse.csr_matrix(X), y)
     dense = regressor(Gaussian(sigma=np.sqrt(4 / 2)), regularization=0.1).fit(X, y)
     assert_allclose(model.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [grls.GRLSRegressor, grls.GRLSClassifier])
+def test_rows_that_need_no_check_and_rows_that_do_have_the_same_answer(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] if estimator is grls.GRLSRegressor else X[:, 0] > 0
+    model = estimator("gaussian", features="linear", regularization=1e-2).fit(X, y)
+    expected = model.predict(X)
+    for same in (X.tolist(), np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(object)):
+        assert_array_equal(model.predict(same), expected)
+    for value in (np.nan, np.inf):
+        bad = X.copy()
+        bad[3, 1] = value
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.predict(bad)
+    for wrong in (X[:, :2], X[0], X[:0]):
+        with pytest.raises(ValueError, match=r"features|2D array|sample"):
+            model.predict(wrong)

@@ -10,7 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
-from .._validation import FloatArray, all_or_nothing, as_rows, is_table_of_numbers, text_explained
+from .._validation import (
+    FloatArray,
+    all_or_nothing,
+    as_rows,
+    is_as_fitted,
+    is_table_of_numbers,
+    text_explained,
+)
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
@@ -33,6 +40,8 @@ class Estimator(BaseEstimator):
         """Raise ValueError or TypeError for parameters that cannot be right; the first step of every fit."""
 
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
+        if options == {"reset": False} and is_as_fitted(X, self):
+            return X
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with text_explained():
             return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)

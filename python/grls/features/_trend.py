@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import as_rows, integer, is_table_of_numbers
+from .._validation import as_rows, integer, is_as_fitted, is_table_of_numbers
 
 
 class PolynomialTrend(TransformerMixin, BaseEstimator):
@@ -115,10 +115,11 @@ class PolynomialTrend(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self.degree == 0 and not is_table_of_numbers(X):
             return np.ones((as_rows(X).shape[0], 1))
-        finite = self.degree > 0
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite
-        )
+        if not is_as_fitted(X, self):
+            finite = self.degree > 0
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite
+            )
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
