@@ -185,6 +185,13 @@ def test_names_of_parameters_need_a_kernel():
             GRLSRegressor(optimize=wanted).fit(X, y)
 
 
+@pytest.mark.parametrize(("factor", "what"), [(1e160, "overflow"), (1e-200, "vanish")])
+def test_distances_that_are_no_numbers_are_told(factor, what):
+    X, y = table(m=30)
+    with pytest.raises(ValueError, match=f"distances between rows {what}.*usual scale"):
+        GRLSRegressor().fit(X * factor, y)
+
+
 def test_it_can_be_cloned_and_fitted_again():
     X, y = table(m=60)
     model = GRLSRegressor().fit(X, y)

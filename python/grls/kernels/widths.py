@@ -33,7 +33,14 @@ def median_distance(X: Any, n_points: int = 1000, metric: str = "euclidean") -> 
     Repeated rows count once, so that a row given twice and a row of weight two mean the same.
     """
     distances = _distances(X, n_points, metric)
-    return float(np.median(distances)) if distances.size else 1.0
+    median = float(np.median(distances)) if distances.size else 1.0
+    if not 0 < median < np.inf:
+        raise ValueError(
+            f"the distances between rows {'vanish' if median == 0 else 'overflow'} in double precision, so "
+            "that no width follows from them: bring the columns of X to a usual scale, or give the kernel a "
+            "width"
+        )
+    return median
 
 
 def distance_range(X: Any, n_points: int = 1000, metric: str = "euclidean") -> tuple[float, float]:
