@@ -208,7 +208,10 @@ class GRLogisticClassifier(Classification, ChosenWidth):
 
     def _equivalent_shift(self, training: Training) -> float:
         # A squared error of ±1 has the curvature 2, the logistic loss 1/4 at most.
-        return 8 * float(self.regularization) * training.n_samples
+        weights = training.samples.weights
+        return (
+            8 * float(self.regularization) * float(training.n_samples if weights is None else weights.sum())
+        )
 
     def _fit(self, samples: Samples) -> None:
         """Fit one function per column of the targets."""

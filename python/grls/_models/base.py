@@ -40,7 +40,7 @@ class Estimator(BaseEstimator):
         """Raise ValueError or TypeError for parameters that cannot be right; the first step of every fit."""
 
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
-        if options == {"reset": False} and is_as_fitted(X, self):
+        if not y and options == {"reset": False} and is_as_fitted(X, self):
             return X
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with text_explained():

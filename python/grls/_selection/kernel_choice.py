@@ -350,8 +350,12 @@ def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
 
 
 def _units(X: FloatArray) -> list[FloatArray]:
-    """Return what columns may be measured in: median distances, standard deviations, ranges; times √d."""
+    """Return what columns may be measured in: median distances, standard deviations, ranges; times √d.
+
+    A point counts once, so that rows given twice and rows of weight two mean the same.
+    """
     d = X.shape[1]
+    X = X[distinct_rows(X)[0]]
     medians = start_kernel(X).resolve(X).sigma / np.sqrt(d)
     spread, extent = X.std(axis=0), np.ptp(X, axis=0)
     return [np.sqrt(d) * np.where(units > 0, units, 1.0) for units in (medians, spread, extent / 2)]
