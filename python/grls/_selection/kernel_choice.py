@@ -53,6 +53,8 @@ _CLEARLY_BETTER = 0.8
 # What widths must get the squared error of one scale down to, on rows that they did not see.
 _BETTER_ELSEWHERE = 0.97
 
+_NO_HELP = 0.95  # of the squared error of the features alone: a kernel that leaves more has found nothing
+
 _ROWS_PER_COLUMN = 10  # fewer tell nothing of a metric
 
 # Of descents: how far, and where a step gains too little, in likelihood per row.
@@ -131,6 +133,11 @@ class _Chooser:
         value = np.inf if selection is None else float(selection.criterion.min())
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: leave-one-out error {value:.6g}")
         return Candidate(name, kernel, value, self.n_rows)
+
+    def helps(self, kernel: Kernel) -> bool:
+        """Whether leave-one-out finds a kernel better than the features alone, the limit of large γ."""
+        selection = self._choose(kernel, self._gammas)
+        return selection is not None and bool(selection.criterion.min() < _NO_HELP * selection.criterion[-1])
 
     def best_factor(
         self, family: Callable[[Any], Kernel], *, criterion: str = "loo", refine: bool = False
@@ -271,6 +278,11 @@ def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[
             tuned[name] = many.tuned(FAMILIES[name], tuned[name], **_ON_MANY)
             candidates.append(many.candidate(name, FAMILIES[name](tuned[name].values)))
         best = min(candidates, key=lambda candidate: candidate.criterion).name
+        if not many.helps(FAMILIES[best](tuned[best].values)):
+            # Of many columns few rows may show nothing, or what is not there: start again with many.
+            record.screened.clear()
+            yield from _of_values(many, many, record)
+            return
         revived = many.revived(FAMILIES[best], tuned[best])
         if revived is not tuned[best]:
             tuned[best] = revived
