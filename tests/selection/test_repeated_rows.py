@@ -59,11 +59,11 @@ def test_criteria_of_repeated_rows_equal_dense_numpy(name):
     assert_allclose(model.criterion_path_, [dense(name, kernel, X, y, g) for g in GRID], rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("variance", [0.5, "auto"])
+# A likelihood cannot choose the variance.
+@pytest.mark.parametrize(
+    ("name", "variance"), [*((name, 0.5) for name in CRITERIA), ("loo", "auto"), ("gcv", "auto")]
+)
 def test_repeated_rows_with_a_prior_on_the_features_are_jittered_rows(name, variance):
-    if (name, variance) == ("reml", "auto"):
-        pytest.skip("not a choice that a likelihood can make")
     X, y, rng = repeated()
     model = GRLSRegressor(
         Gaussian(0.3),
@@ -79,11 +79,11 @@ def test_repeated_rows_with_a_prior_on_the_features_are_jittered_rows(name, vari
     assert_allclose(tied.criterion_path_, apart.criterion_path_, rtol=tolerance)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("optimize", [None, True])
+# GCV has no gradient.
+@pytest.mark.parametrize(
+    ("name", "optimize"), [*((name, None) for name in CRITERIA), ("loo", True), ("reml", True)]
+)
 def test_tied_rows_have_the_bands_of_jittered_rows(name, optimize):
-    if name == "gcv" and optimize:
-        pytest.skip("GCV has no gradient")
     x, y, rng = eight_points()
     jittered = x + 1e-6 * rng.normal(size=x.shape)
     model = GRLSRegressor(Laplace(2.0), features="linear", regularization=name, optimize=optimize)

@@ -22,7 +22,8 @@ class _Mapped(Kernel):
     kernel: Kernel
 
     def _mapping(self) -> Map:
-        raise NotImplementedError
+        """Return where the columns go."""
+        raise TypeError(f"{type(self).__name__} has no map of its columns")
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         self._require_two(X.shape[1])
