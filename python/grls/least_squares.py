@@ -11,7 +11,7 @@ from . import kernels
 from ._models.base import KernelMachine
 from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
-from ._models.feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
+from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.samples import Samples, Training
@@ -115,7 +115,7 @@ class _GRLS(KernelMachine):
             kernel, record = self._choose_kernel(training, kernel, counts)
         variance, parts = self.feature_variance, None
         if variance != np.inf and training.T.shape[1]:
-            parts = self._split_features(kernel, samples.X, training.T, samples.weights)
+            parts = split(training.T, samples.weights, needed_polynomials(kernel, samples.X))
         problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
         if parts is not None and variance == "auto":
             problem = KernelProblem(kernel, samples.X, parts.columns, samples.weights)
@@ -198,12 +198,6 @@ class _GRLS(KernelMachine):
     def _kernel_to_start_from(self, X: Any) -> Any:
         return kernel_choice.start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
 
-    def _split_features(
-        self, kernel: kernels.Kernel, X: Any, T: FloatArray, weights: FloatArray | None
-    ) -> SplitFeatures:
-        """Return which features stay free beside a finite variance of the others."""
-        return split(T, weights, needed_polynomials(kernel, X))
-
     def _solve(self, chosen: Chosen, targets: FloatArray, precision: str) -> Outputs:
         if self.solver == "cg":
             solution = matrix_free.solve(
@@ -229,7 +223,9 @@ class _GRLS(KernelMachine):
         """Keep the model, and what led to it."""
         self._store_features(training.features, chosen.kept(solution))
         self._store_kernel(training)
-        self._T_fit, self._weights_fit = training.T, training.samples.weights
+        samples = training.samples
+        self._T_fit, self._weights_fit, self._targets_fit = training.T, samples.weights, samples.targets
+        self._counts_fit = row_counts(self, samples.y, samples.weights)
         self._store_coefficients(training.features, chosen.feature_coefficients(solution))
         self._store_leverage(training.T, training.samples.weights)
         self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
@@ -252,7 +248,6 @@ class _GRLS(KernelMachine):
             self.regularization_path_ = chosen.selection.path
             self.criterion_path_ = chosen.selection.criterion
             if chosen.selection.loo_predictions is not None and self.formulation == "exact":
-                samples = training.samples
                 self._set_loo(samples.y, chosen.selection.loo_predictions, samples.weights)
 
     def _optimizes(self) -> bool:

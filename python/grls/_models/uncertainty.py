@@ -9,14 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._selection.estimation_error import EstimationError, Refit, estimation_error
 from .._solvers import memory
-from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import ConfoundedFeaturesWarning
 from ..kernels.polynomials import polynomial_columns
 from .chosen import Chosen
-from .feature_prior import is_as_good_as_free, penalised_problem
+from .fitted import FittedProblem
 from .regression import RegressionFunction
 from .samples import FreeFeatures, Training
 
@@ -194,13 +193,9 @@ class Uncertainty(RegressionFunction):
         known = self.__dict__.get("_estimation_error")
         if known is None:
             _require_likelihood(self)
-            problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
-            gamma, c = float(self.regularization_), self._kernel_coefficients()
-            # y = f + γΣw c/w at the rows of the fit, which are not kept
-            residuals = gamma * problem.total_weight * c / problem.weights_or_ones[:, None]
-            targets = problem.kernel_times(c) + problem.T @ self._computed_features() + residuals
-            record = getattr(self, "optimization_", None)
-            known = estimation_error(problem, targets, gamma, record, self.regularization_path_)
+            fitted = FittedProblem.of(self)
+            record, gamma = getattr(self, "optimization_", None), float(self.regularization_)
+            known = estimation_error(fitted.problem, fitted.targets, gamma, record, self.regularization_path_)
             self._estimation_error = known
         return known
 
@@ -223,15 +218,12 @@ class Uncertainty(RegressionFunction):
         T = self._features_at(checked, X)
         if self.solver == "cg":  # what was fitted without a matrix may have no room for one
             memory.affordable_precision("double", len(self.dual_coef_), 0, stored=False)
-        problem = KernelProblem(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
+        fitted = FittedProblem.of(self)
+        problem, parts, tau = fitted.problem, fitted.parts, fitted.tau
         prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
-        tau, Z, Z_fit = 0.0, np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
-        penalises = np.isfinite(self.feature_variance_) and T.shape[1] > 0
-        if penalises and not is_as_good_as_free(self.kernel_, self.X_fit_, self.feature_variance_):
-            parts = self._split_features(self.kernel_, self.X_fit_, self._T_fit, self._weights_fit)
-            tau, Z_fit = self.feature_variance_, parts.Z
-            problem = penalised_problem(self.kernel_, self.X_fit_, parts, self._weights_fit, tau)
-            T, Z = parts.at(T)
+        Z, Z_fit = np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
+        if parts is not None:
+            Z_fit, (T, Z) = parts.Z, parts.at(T)
             prior = prior + tau * (Z @ Z.T if covariance else np.einsum("ij,ij->i", Z, Z))
         n_points = checked.shape[0]
         # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.

@@ -1,0 +1,47 @@
+"""The problem that a fitted model of least squares has solved, for what is asked of it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._solvers.kernel_problem import KernelProblem
+from .._validation import FloatArray
+from ..kernels.polynomials import needed_polynomials
+from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
+
+
+@dataclass(frozen=True)
+class FittedProblem:
+    """The samples as they were fitted; rows of weight zero are not among them."""
+
+    problem: KernelProblem  # with the kernel Φ + τZZᵀ and the features F where some have a prior
+    parts: SplitFeatures | None  # of the features, where some have a prior
+    tau: float  # their variance; 0 where none has a prior
+    targets: FloatArray  # (m, k)
+    counts: FloatArray  # (m,) how many rows each sample stands for
+    gammas: FloatArray  # (k,)
+    c: FloatArray  # (m, k)
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Y − f at the samples, (m, k): γΣw c/w."""
+        shifts = self.gammas * self.problem.total_weight
+        return np.asarray(shifts * self.c / self.problem.weights_or_ones[:, None])
+
+    @classmethod
+    def of(cls, model: Any) -> FittedProblem:
+        """Return that of a fitted model."""
+        kernel, X, T, weights = model.kernel_, model.X_fit_, model._T_fit, model._weights_fit
+        tau, parts = float(model.feature_variance_), None
+        if np.isfinite(tau) and T.shape[1] and not is_as_good_as_free(kernel, X, tau):
+            parts = split(T, weights, needed_polynomials(kernel, X))
+            problem = penalised_problem(kernel, X, parts, weights, tau)
+        else:
+            problem, tau = KernelProblem(kernel, X, T, weights), 0.0
+        c = model._kernel_coefficients()
+        counts = problem.weights_or_ones if model._counts_fit is None else model._counts_fit
+        gammas = np.array(np.broadcast_to(model.regularization_, c.shape[1]), dtype=np.float64)
+        return cls(problem, parts, tau, model._targets_fit, counts, gammas, c)
