@@ -42,7 +42,9 @@ Precision precision_of(const std::string& name) {
 }
 
 Criterion criterion_of(const std::string& name) {
-  require(name == "reml" || name == "loo", "a gradient is that of 'reml' or 'loo', got '", name, "'");
+  require(name == "reml" || name == "loo" || name == "logo",
+          "a gradient is that of 'reml', 'loo' or 'logo', got '", name, "'");
+  if (name == "logo") return Criterion::leave_groups_out;
   return name == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out;
 }
 
@@ -182,7 +184,8 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
                            double tolerance, int threads, const IndexList& row_points,
                            const std::optional<Vector<double>>& row_weights,
                            const std::optional<Vector<double>>& row_counts,
-                           const std::optional<Matrix<double>>& deviations) {
+                           const std::optional<Matrix<double>>& deviations, const IndexList& left_out_rows,
+                           const IndexList& left_out_starts) {
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
   argument.problem.shift = shift;
   const RepeatedRows rows{row_points, row_weights.value_or(Vector<double>()),
@@ -190,7 +193,8 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
   Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return criterion_gradient(context, argument.problem, criterion_of(criterion), groups, rows);
+    return criterion_gradient(context, argument.problem, criterion_of(criterion), groups, rows,
+                              Groups{left_out_rows, left_out_starts});
   }();
   GradientResult out;
   out.value = gradient.value;
@@ -342,7 +346,8 @@ void register_least_squares(py::module_& m) {
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("criterion"), py::arg("groups"),
         py::arg("tolerance"), py::arg("threads") = 0, py::arg("row_points") = IndexList(),
         py::arg("row_weights") = std::nullopt, py::arg("row_counts") = std::nullopt,
-        py::arg("deviations") = std::nullopt);
+        py::arg("deviations") = std::nullopt, py::arg("left_out_rows") = IndexList(),
+        py::arg("left_out_starts") = IndexList());
   m.def("variance", &variance_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
         py::arg("tolerance"), py::arg("threads") = 0);
@@ -360,7 +365,22 @@ void register_least_squares(py::module_& m) {
               return self.at(context, shifts, relative);
             }());
           },
-          py::kw_only(), py::arg("shifts"), py::arg("relative"), py::arg("threads") = 0);
+          py::kw_only(), py::arg("shifts"), py::arg("relative"), py::arg("threads") = 0)
+      .def(
+          "leave_out",
+          [](const ReducedMatrix& self, double shift, const IndexList& rows, const IndexList& starts,
+             const Matrix<double>& c, const Matrix<double>& extra, int threads) {
+            LeftOut out = [&] {
+              Context context = make_context(threads);
+              const py::gil_scoped_release unlocked;
+              return self.leave_out(context, shift, Groups{rows, starts}, c, extra);
+            }();
+            return py::make_tuple(std::move(out.residuals), std::move(out.variances));
+          },
+          py::kw_only(), py::arg("shift"), py::arg("rows"), py::arg("starts"), py::arg("c"), py::arg("extra"),
+          py::arg("threads") = 0);
+  m.def("leave_out_bytes", &leave_out_bytes, py::kw_only(), py::arg("order"), py::arg("largest"),
+        py::arg("workers"));
   m.def(
       "reduce",
       [](const Formula* formula, const py::object& data, const Matrix<double>& T, const Matrix<double>& Y,
@@ -389,10 +409,10 @@ void register_least_squares(py::module_& m) {
         py::arg("leave_one_out"), py::arg("n_features") = 0);
   m.def(
       "gradient_bytes",
-      [](Index samples, const std::string& criterion, Index n_columns) {
-        return gradient_bytes(samples, criterion_of(criterion), n_columns);
+      [](Index samples, const std::string& criterion, Index n_columns, Index n_left_out) {
+        return gradient_bytes(samples, criterion_of(criterion), n_columns, n_left_out);
       },
-      py::kw_only(), py::arg("m"), py::arg("criterion"), py::arg("n_columns"));
+      py::kw_only(), py::arg("m"), py::arg("criterion"), py::arg("n_columns"), py::arg("n_left_out") = 0);
   register_equations(m);
 }
 

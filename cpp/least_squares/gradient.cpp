@@ -413,14 +413,26 @@ Vector<double> diagonal_of(const BlockTriangle<double>& A, Index m) {
   return out;
 }
 
+// Where each sample is in the order of the basis.
+IndexList positions(const Basis& basis, Index m) {
+  IndexList out(static_cast<std::size_t>(m));
+  for (Index i = 0; i < m; ++i)
+    out[static_cast<std::size_t>(basis.order.empty() ? i : basis.order[static_cast<std::size_t>(i)])] = i;
+  return out;
+}
+
+// Of the symmetric matrix in A, its border included.
+double element(const BlockTriangle<double>& A, Index i, Index j) {
+  const Index row = std::max(i, j), column = std::min(i, j), last = A.block_columns() - 1;
+  if (column < A.pivots()) return *A.column(row, column);
+  return A.at(row, last)[(column - A.start(last)) * A.ld(last)];
+}
+
 // The rows in the order of the basis; those of the samples themselves where none were given.
 RepeatedRows rows_in_order(const RepeatedRows& given, const Basis& basis, const Vector<double>& root,
                            Index k) {
   const Index m = root.size();
-  IndexList position(static_cast<std::size_t>(m));
-  for (Index i = 0; i < m; ++i)
-    position[static_cast<std::size_t>(basis.order.empty() ? i : basis.order[static_cast<std::size_t>(i)])] =
-        i;
+  const IndexList position = positions(basis, m);
   if (given.point.empty()) {
     RepeatedRows out{{}, root.cwiseAbs2(), root.cwiseAbs2(), Matrix<double>::Zero(m, k)};
     for (Index i = 0; i < m; ++i) out.point.push_back(i);
@@ -500,10 +512,69 @@ Value differentiate_leave_one_out(const Context& context, const RepeatedRows& ro
   return out;
 }
 
+// The groups in the order of the basis.
+Groups groups_in_order(Groups groups, const Basis& basis, Index m) {
+  groups.check(m);
+  std::vector<bool> seen(static_cast<std::size_t>(m), false);
+  for (const Index row : groups.rows) {
+    require(!seen[static_cast<std::size_t>(row)], "groups: sample ", row, " is in two of them");
+    seen[static_cast<std::size_t>(row)] = true;
+  }
+  require(static_cast<Index>(groups.rows.size()) == m, "groups: ", groups.rows.size(), " of ", m,
+          " samples are in one");
+  const IndexList position = positions(basis, m);
+  for (Index& row : groups.rows) row = position[static_cast<std::size_t>(row)];
+  return groups;
+}
+
+// The same of the error of groups left out.
+Value differentiate_groups(const Context& context, const RepeatedRows& rows, const Groups& groups,
+                           const Matrix<double>& Y, BlockTriangle<double>& A) {
+  const Index m = Y.rows(), k = Y.cols(), columns = groups.count() * k;
+  const Matrix<double> c = symmetric_times(context, A, 0, m, Y);
+  const double scale = 1 / (static_cast<double>(k) * rows.weights.sum());
+  Value out;
+  out.value = scale * (rows.weights.asDiagonal() * rows.deviations.cwiseAbs2()).sum();
+  Matrix<double> E = Matrix<double>::Zero(m, columns), U = Matrix<double>::Zero(m, columns);
+  for (Index g = 0; g < groups.count(); ++g) {
+    const Index size = groups.size(g);
+    if (size == 0) continue;
+    const auto row = [&](Index i) { return groups.rows[static_cast<std::size_t>(groups.start(g) + i)]; };
+    Matrix<double> B(size, size), X(size, k);
+    for (Index j = 0; j < size; ++j) {
+      for (Index i = j; i < size; ++i) B(i, j) = element(A, row(i), row(j));
+      X.row(j) = c.row(row(j));
+    }
+    if (!blas::potrf_lower(size, B.data(), size))
+      throw NotPositiveDefinite("the features are dependent without a group of samples");
+    const auto solve = [&] {
+      blas::trsm_left_lower(blas::Op::none, size, k, B.data(), size, X.data(), size);
+      blas::trsm_left_lower(blas::Op::transpose, size, k, B.data(), size, X.data(), size);
+    };
+    solve();
+    out.value += scale * X.squaredNorm();
+    for (Index i = 0; i < size; ++i) E.block(row(i), g * k, 1, k) = X.row(i);
+    solve();
+    for (Index i = 0; i < size; ++i) U.block(row(i), g * k, 1, k) = 2 * scale * X.row(i);
+    context.poll();
+  }
+  Matrix<double> left(m, 2 * columns + 2 * k), right(m, 2 * columns + 2 * k);
+  right.leftCols(columns) = symmetric_times(context, A, 0, m, E);
+  right.middleCols(columns, columns) = symmetric_times(context, A, 0, m, U);
+  Matrix<double> u = Matrix<double>::Zero(m, k);
+  for (Index g = 0; g < groups.count(); ++g) u += right.middleCols(columns + g * k, k);
+  left.leftCols(columns) = 0.5 * right.middleCols(columns, columns);
+  left.middleCols(columns, columns) = 0.5 * right.leftCols(columns);
+  left.rightCols(2 * k) << -0.5 * u, -0.5 * c;
+  right.rightCols(2 * k) << c, u;
+  update(context, left, right, 0.0, A);
+  return out;
+}
+
 }  // namespace
 
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
-                            const IndexList& groups, const RepeatedRows& repeated) {
+                            const IndexList& groups, const RepeatedRows& repeated, const Groups& left_out) {
   require(problem.formulation == Formulation::exact, "gradients need formulation='exact'");
   const auto* const source = std::get_if<KernelOfRows>(&problem.gram);
   require(source != nullptr, "a matrix given as a whole has no parameters");
@@ -529,10 +600,17 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
   inverse_in_samples(context, basis, m, A);
   require(problem.shift > 0, "a gradient needs a positive regularization");
   const RepeatedRows all_rows = rows_in_order(repeated, basis, s, Y.cols());
-  const Value value =
-      criterion == Criterion::restricted_likelihood
-          ? differentiate_likelihood(context, all_rows, log_determinant, n, problem.shift, Y, A)
-          : differentiate_leave_one_out(context, all_rows, problem.shift, s, Y, A);
+  const Value value = [&] {
+    switch (criterion) {
+      case Criterion::restricted_likelihood:
+        return differentiate_likelihood(context, all_rows, log_determinant, n, problem.shift, Y, A);
+      case Criterion::leave_one_out:
+        return differentiate_leave_one_out(context, all_rows, problem.shift, s, Y, A);
+      case Criterion::leave_groups_out:
+        return differentiate_groups(context, all_rows, groups_in_order(left_out, basis, m), Y, A);
+    }
+    throw InvalidArgument("there is no such criterion");
+  }();
   out.value = value.value;
   out.shift = value.shift + diagonal_of(A, m).sum();
 
@@ -581,13 +659,15 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
   return out;
 }
 
-double gradient_bytes(Index m, Criterion criterion, Index n_columns) {
+double gradient_bytes(Index m, Criterion criterion, Index n_columns, Index n_left_out) {
   require_count(m, "samples");
   require_count(n_columns, "columns");
+  require_count(n_left_out, "groups");
   const auto rows = static_cast<double>(m);
   const double half = BlockTriangle<double>::bytes(m), whole = 8 * rows * rows;
   return half + (criterion == Criterion::leave_one_out ? std::max(half, whole) : half) +
-         32 * rows * static_cast<double>(n_columns);
+         32 * rows * static_cast<double>(n_columns) +
+         (criterion == Criterion::leave_groups_out ? 64 * rows * static_cast<double>(n_left_out) : 0);
 }
 
 }  // namespace grls

@@ -1,5 +1,5 @@
 // How good a kernel is, and which way to turn its parameters: the value and the gradient of the restricted
-// likelihood and of the leave-one-out error.
+// likelihood and of the error of rows left out, one by one or by groups.
 //
 // The samples are distinct points, at each of which one row or several are: rows i of weights w_i at point j,
 // of total weight W_j, deviate from their mean y_j by a_i. Each may stand for r_i rows; R = Σr. With
@@ -9,6 +9,9 @@
 //   leave one out          J = mean_p Σ_i w_i e_i² / Σw, v_i = w_i / W_j min(1, 1 / r_i),
 //                          e_i = (a_i + s c_j / √W_j) / d_i, d_i = 1 - v_i + v_i s B_jj
 //                          G = B diag(h) B - ½ Σ_p (u cᵀ + c uᵀ), u = B g, g = ∂J/∂c, h = -∂J/∂B_jj
+//   leave groups out       J = mean_p (Σ_i w_i a_i² + Σ_G |e_G|²) / Σw, e_G = B_GG⁻¹c_G
+//                          G = Σ_p ½(Σ_G (p_G q_Gᵀ + q_G p_Gᵀ) - u cᵀ - c uᵀ), q_G = B_:G e_G,
+//                          p_G = 2 B_:G B_GG⁻¹e_G / (kΣw), u = Σ_G p_G
 // G (m, m) is ∂J/∂Φ: the derivative of a parameter θ is Σ_ij G_ij ∂Φ_ij/∂θ, summed up tile by tile in reverse
 // mode over the formula (docs/math.md, section "Kernel parameters"). That of s is the trace of G and what J
 // shows of s beside B and c.
@@ -18,7 +21,7 @@
 
 namespace grls {
 
-enum class Criterion { restricted_likelihood, leave_one_out };
+enum class Criterion { restricted_likelihood, leave_one_out, leave_groups_out };
 
 // The rows that the samples of a problem stand for; without any, each sample stands for as many
 // as it weighs.
@@ -40,12 +43,14 @@ struct Gradient {
   std::vector<std::vector<double>> widths, periods, maps;
 };
 
-// groups: those whose widths, periods and maps are wanted.
+// groups: the column groups whose widths, periods and maps are wanted. left_out: the samples that are left
+// out together, for that criterion; they hold each sample once.
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
-                            const IndexList& groups, const RepeatedRows& repeated = {});
+                            const IndexList& groups, const RepeatedRows& repeated = {},
+                            const Groups& left_out = {});
 
-// Its memory: the matrix and its inverse, for leave one out the matrix in full; and the columns of the
-// groups.
-double gradient_bytes(Index m, Criterion criterion, Index n_columns);
+// Its memory: the matrix and its inverse, for leave one out the matrix in full, and for groups two columns
+// for each of them and each output, there and back; and the columns whose widths are wanted.
+double gradient_bytes(Index m, Criterion criterion, Index n_columns, Index n_left_out);
 
 }  // namespace grls

@@ -92,6 +92,11 @@ Path ReducedMatrix::at(const Context& context, const Vector<double>& shifts, boo
   return path;
 }
 
+LeftOut ReducedMatrix::leave_out(const Context&, double, const Groups&, const Matrix<double>&,
+                                 const Matrix<double>&) const {
+  throw InvalidArgument("groups of samples can be left out of kernel matrices only");
+}
+
 void ReducedMatrix::from_eigenvalues(const Context& context, Path& path) const {
   const Index g = path.shifts.size(), n = band_.n, k = n_outputs_, columns = rhs_.cols(), m = U_.cols();
   Matrix<double> inverse(n, g), Z(n, g * columns);  // of B + sI, and (B + sI)⁻¹ rhs, shift by shift
@@ -145,6 +150,25 @@ class ReducedKernelMatrix final : public ReducedMatrix {
     rhs << assembled.B.topRows(n), rows_of(A, n, m, n).transpose();
     const Reduction reduction = set(context, A, std::move(rhs));
     if (leave_one_out) set_samples(context, basis, reduction, n, m);
+  }
+
+  LeftOut leave_out(const Context& context, double shift, const Groups& groups, const Matrix<double>& c,
+                    const Matrix<double>& extra) const override {
+    require(U_.size() > 0, "groups are left out of a matrix that was reduced with leave_one_out");
+    require(shift > 0, "the shifts of a path must be positive");
+    require(c.rows() == U_.cols(), "c has ", c.rows(), " rows, there are ", U_.cols(), " samples");
+    const bool diagonal = band_.is_diagonal();
+    const BandFactor factor(band_, shift);
+    const Vector<double> root =
+        diagonal ? Vector<double>((band_.values.array() + shift).rsqrt()) : Vector<double>();
+    if (!(diagonal ? root.allFinite() : factor.definite))
+      throw NotPositiveDefinite("the matrix is not positive definite at this shift");
+    return grls::leave_out(context, groups, c, extra, band_.n, [&](Index g) {
+      Matrix<double> U(band_.n, groups.size(g));
+      for (Index i = 0; i < groups.size(g); ++i)
+        U.col(i) = U_.col(groups.rows[static_cast<std::size_t>(groups.start(g) + i)]);
+      return diagonal ? Matrix<double>(root.asDiagonal() * U) : factor.forward(U);
+    });
   }
 
  private:

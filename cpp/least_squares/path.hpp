@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "least_squares/least_squares.hpp"
+#include "least_squares/left_out.hpp"
 #include "least_squares/reduction.hpp"
 
 namespace grls {
@@ -54,6 +55,11 @@ class ReducedMatrix {
   // relative: the shifts are multiples of the scale's unit. Where H + sI is not positive definite everything
   // about that shift is NaN.
   Path at(const Context& context, const Vector<double>& shifts, bool relative) const;
+
+  // What the model at a shift says of groups of samples that it has not seen; c = BY there, and extra: see
+  // left_out.hpp. For a matrix that was reduced with leave_one_out.
+  virtual LeftOut leave_out(const Context& context, double shift, const Groups& groups,
+                            const Matrix<double>& c, const Matrix<double>& extra) const;
 
  protected:
   explicit ReducedMatrix(Index n_outputs) : n_outputs_(n_outputs) {}

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelMachine
 from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
+from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._models.samples import Samples, Training
+from ._models.samples import Samples, Training, require_groups
 from ._models.uncertainty import Uncertainty
 from ._selection import kernel_choice, kernel_parameters, metric, regularization
 from ._selection.choice import Choice, squared_error
+from ._selection.variances import GivenVariances
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import Outputs
@@ -34,6 +37,9 @@ from .kernels.origin import about_the_data
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
+
+
+_CRITERIA = (*regularization.CRITERIA, "logo")
 
 
 class _GRLS(KernelMachine):
@@ -77,7 +83,7 @@ class _GRLS(KernelMachine):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        number_or_choice(self.regularization, "regularization", regularization.CRITERIA, minimum=0)
+        number_or_choice(self.regularization, "regularization", _CRITERIA, minimum=0)
         choice(self.formulation, "formulation", ("exact", "published"))
         choice(self.pivots, "pivots", ("qr", "first"))
         choice(self.precision, "precision", ("auto", "double", "mixed", "single"))
@@ -89,6 +95,8 @@ class _GRLS(KernelMachine):
         """Fit all columns of the targets."""
         training = self._prepare(samples)
         assert training.kernel is not None
+        if self.regularization == "logo":
+            require_groups(training)
         precision = self.precision
         if self.solver != "cg":
             stored = isinstance(training.kernel, kernels.Function)
@@ -109,7 +117,8 @@ class _GRLS(KernelMachine):
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
         samples, kernel = training.samples, training.kernel
         assert kernel is not None
-        counts = row_counts(self, samples.y, samples.weights)
+        counts = self._row_counts(samples)
+        labels = samples.labels if self.regularization == "logo" else None
         record: Record | None = None
         if self._chooses_kernel() or self._learns_metric():
             kernel, record = self._choose_kernel(training, kernel, counts)
@@ -124,8 +133,10 @@ class _GRLS(KernelMachine):
         elif parts is not None:
             problem = penalised_problem(kernel, samples.X, parts, samples.weights, float(variance))
         tau = np.inf if isinstance(variance, str) else float(variance)
-        if not isinstance(self.regularization, str):
-            return Chosen(kernel, problem, float(self.regularization), tau, parts, None, record)
+        given = self._given_variances()
+        by, gamma = self.regularization, given.regularization(problem.total_weight)
+        if gamma is not None or not isinstance(by, str):
+            return Chosen(kernel, problem, float(by) if gamma is None else gamma, tau, parts, None, record)
         grid = self.regularization_grid
 
         def loss(predictions: FloatArray) -> FloatArray:
@@ -135,7 +146,7 @@ class _GRLS(KernelMachine):
             outcome = kernel_parameters.optimize(
                 problem,
                 samples.targets,
-                self.regularization,
+                by,
                 grid,
                 loss,
                 self.optimize,
@@ -143,6 +154,7 @@ class _GRLS(KernelMachine):
                 random_state=self.random_state,
                 stages=Stages(self.verbose),
                 counts=counts,
+                labels=labels,
                 noisy=is_regressor(self),
             )
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
@@ -150,12 +162,14 @@ class _GRLS(KernelMachine):
         selection = regularization.select(
             problem,
             samples.targets,
-            self.regularization,
+            by,
             grid,
             loss,
             per_output=self.per_output,
             counts=counts,
+            labels=labels,
             penalised=parts.penalised if parts is not None and variance == "auto" else None,
+            variances=given,
         )
         if parts is not None and variance == "auto":
             tau = selection.feature_variance
@@ -174,7 +188,9 @@ class _GRLS(KernelMachine):
         # there is to choose: the kernel is then chosen beside a constant.
         beside = np.ones((len(T), 1)) if training.features.know_targets else T
         problem = KernelProblem(start, X, beside, weights)
-        choose = Choice(problem, targets, "loo", squared_error(targets, weights), counts)
+        by = "logo" if self.regularization == "logo" else "loo"
+        labels = samples.labels if by == "logo" else None
+        choose = Choice(problem, targets, by, squared_error(targets, weights), counts, labels)
         stages = Stages(self.verbose)
         record: kernel_choice.KernelChoice | metric.Metric
         if self._chooses_kernel():
@@ -225,7 +241,8 @@ class _GRLS(KernelMachine):
         self._store_kernel(training)
         samples = training.samples
         self._T_fit, self._weights_fit, self._targets_fit = training.T, samples.weights, samples.targets
-        self._counts_fit = row_counts(self, samples.y, samples.weights)
+        self._counts_fit, self._labels_fit = self._row_counts(samples), samples.labels
+        self._rows_fit, self._knows_noise = samples.rows, samples.counts is not None
         self._store_coefficients(training.features, chosen.feature_coefficients(solution))
         self._store_leverage(training.T, training.samples.weights)
         self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
@@ -235,6 +252,7 @@ class _GRLS(KernelMachine):
         self.n_iter_ = max(1, solution.iterations)
         self.fit_seconds_ = dict(solution.seconds)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
+        self._forget("logo_predictions_", "logo_score_")
         self._forget("optimization_", "criterion_surface_", "_estimation_error")
         self._forget("metric_", "feature_importances_")
         if chosen.record is not None:
@@ -247,8 +265,10 @@ class _GRLS(KernelMachine):
         if chosen.selection is not None:
             self.regularization_path_ = chosen.selection.path
             self.criterion_path_ = chosen.selection.criterion
-            if chosen.selection.loo_predictions is not None and self.formulation == "exact":
-                self._set_loo(samples.y, chosen.selection.loo_predictions, samples.weights)
+            if chosen.selection.left_out is not None and self.formulation == "exact":
+                score = self._score_left_out(samples.y, chosen.selection.left_out, samples.weights)
+                setattr(self, f"{self.regularization}_predictions_", self._shaped(chosen.selection.left_out))
+                setattr(self, f"{self.regularization}_score_", score)
 
     def _optimizes(self) -> bool:
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
@@ -265,8 +285,8 @@ class _GRLS(KernelMachine):
             )
         if not isinstance(self.regularization, str):
             raise ValueError(
-                'optimize needs a criterion to go by: set regularization="loo" or "reml" (or "gcv", for the '
-                f"values of a grid), got {self.regularization!r}"
+                'optimize needs a criterion to go by: set regularization="loo", "logo" or "reml" (or "gcv", '
+                f"for the values of a grid), got {self.regularization!r}"
             )
         if self.per_output:
             raise ValueError("optimize chooses one kernel for all outputs: it needs per_output=False")
@@ -287,7 +307,7 @@ class _GRLS(KernelMachine):
             choice(self.feature_variance, "feature_variance (unless it is a number)", ("auto",))
             if not isinstance(self.regularization, str):
                 raise ValueError(
-                    'feature_variance="auto" is chosen with γ: it needs regularization="loo" or "gcv"'
+                    'feature_variance="auto" is chosen with γ: it needs regularization="loo", "logo" or "gcv"'
                 )
             if self.regularization == "reml":
                 raise ValueError(
@@ -309,9 +329,17 @@ class _GRLS(KernelMachine):
         """Return the weighted mean squared error, one per output."""
         return squared_error(targets, weights)(predictions)
 
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        """Store the leave-one-out predictions and their score."""
-        raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
+    def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:
+        """Return the score of predictions of rows left out."""
+        raise TypeError(f"{type(self).__name__} does not score predictions of rows left out")
+
+    def _row_counts(self, samples: Samples) -> FloatArray | None:
+        """Return how many rows each sample stands for."""
+        return row_counts(self, samples.y, samples.weights) if samples.counts is None else samples.counts
+
+    def _given_variances(self) -> GivenVariances:
+        """Return the variances that are not left to the data."""
+        return GivenVariances()
 
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         """Store what the solution tells of variances; classifiers have none."""
@@ -358,10 +386,11 @@ _PARAMETERS = """Parameters
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    regularization : float or {{"loo", "gcv", "reml"}}, default="loo"
+    regularization : float or {{"loo", "logo", "gcv", "reml"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
-        lets the data choose it in closed form: exact leave-one-out, generalised cross-validation, or the
-        restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
+        lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
+        of ``fit(X, y, groups=…)``, such as subjects or blocks of a map), generalised cross-validation, or
+        the restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
         leave-one-out leaves out one.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
@@ -374,7 +403,7 @@ _PARAMETERS = """Parameters
         constant stays free. (Without the constant among the features they are divided by their root mean
         square.) So units do not matter, but recombinations of features do; "quadratic" stands for squares
         about the middle of the data. Infinite, or 10⁸ times k(x, x) and more: unpenalised. 0: without effect.
-        "auto": chosen with γ by the same criterion ("loo" or "gcv"), so that good features are used
+        "auto": chosen with γ by the same criterion ("loo", "logo" or "gcv"), so that good features are used
         and useless ones fade.
     formulation : {{"exact", "published"}}, default="exact"
         The minimiser, or eqs. (26)-(27) as printed in the paper (for comparison with it only; a γ chosen by
@@ -391,11 +420,12 @@ _PARAMETERS = """Parameters
         "mixed" evaluates the kernel in single precision and corrects the residual in double precision.
     optimize : None, True, "metric", "metric_diagonal", str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
-        names ("loo" or "reml"). More than three numbers follow the noise of leave-one-out: a regressor then
-        chooses them by "reml", and takes them if leave-one-out agrees that they are better. True or "all":
-        all that are positive, widths, weights of sums, periods and exponents, but for a scale of the whole
-        kernel, which γ makes up for; of a sum all of whose summands have a scale, one stays as it is. Names
-        as in ``kernel.get_params()``, such as ``["sigma"]`` or ``["k1__sigma", "k2__scale"]``: these.
+        names ("loo", "logo" or "reml"). More than three numbers follow the noise of leave-one-out: a
+        regressor then chooses them by "reml", and takes them if leave-one-out agrees that they are better.
+        True or "all": all that are positive, widths, weights of sums, periods and exponents, but for a scale
+        of the whole kernel, which γ makes up for; of a sum all of whose summands have a scale, one stays as
+        it is. Names as in ``kernel.get_params()``, such as ``["sigma"]`` or ``["k1__sigma", "k2__scale"]``:
+        these.
         Gradients are followed from the kernel as given and from at most two other points, the best of a log
         grid of widths; where there are more than 500 points, on so many of them first, and with all rows from
         where the best way led. The result is never worse than the kernel as given. Widths given per column
@@ -460,6 +490,8 @@ _PARAMETERS = """Parameters
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
     loo_score_ : float
         Their R² (regression) or accuracy (classification).
+    logo_predictions_, logo_score_ : ndarray of shape (m,) or (m, k), and float
+        The same of groups left out, where "logo" chose γ.
     X_fit_ : {{ndarray, CSR matrix}} of shape (m, d)
         Training points, as the views of the kernel show them where it has some; rows of weight zero are left
         out.
@@ -501,7 +533,16 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         Their covariance: a contrast aᵀβ has the variance aᵀ cov a.
     feature_inflation_ : ndarray of shape (l,) or (l, k)
         The variance of each coefficient over what it would be with the kernel part known: how much of a
-        feature the kernel can express too. `ConfoundedFeaturesWarning` where it leaves nothing to read."""
+        feature the kernel can express too. `ConfoundedFeaturesWarning` where it leaves nothing to read.""",
+    """
+    kernel_variance : float or None, default=None
+        The variance κ of the kernel part, where it is known: the sill of a variogram that is believed in
+        (without its nugget), in units of k(x, x) = 1. None: estimated.
+    noise_variance : float or None, default=None
+        The variance σ² of the noise in a row of weight one, where it is known: the nugget. With ``fit(X, y,
+        noise=…)`` it multiplies these, so that 1 takes them as they are. None: estimated. Where both
+        variances are given they say what γ is, σ²/(κΣw), and `regularization` has nothing to choose; where
+        one is given, the other follows from γ.""",
 )
 class GRLSRegressor(Uncertainty, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
@@ -549,6 +590,96 @@ class GRLSRegressor(Uncertainty, Regression, _GRLS):
     >>> bool(widths[1] > 10 * widths[0])
     True
     """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        features: Any = "constant",
+        regularization: float | str = "loo",
+        regularization_grid: Any = 50,
+        per_output: bool = False,
+        feature_variance: float | str = np.inf,
+        kernel_variance: float | None = None,
+        noise_variance: float | None = None,
+        formulation: str = "exact",
+        pivots: str = "qr",
+        precision: str = "auto",
+        optimize: Any = None,
+        n_restarts: int = 0,
+        random_state: Any = None,
+        solver: str = "cholesky",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            kernel,
+            features=features,
+            regularization=regularization,
+            regularization_grid=regularization_grid,
+            per_output=per_output,
+            feature_variance=feature_variance,
+            formulation=formulation,
+            pivots=pivots,
+            precision=precision,
+            optimize=optimize,
+            n_restarts=n_restarts,
+            random_state=random_state,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            verbose=verbose,
+        )
+        self.kernel_variance = kernel_variance
+        self.noise_variance = noise_variance
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, noise: Any = None
+    ) -> GRLSRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,) or (m, k)
+            Targets.
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+        groups : array-like of shape (m,), default=None
+            For ``regularization="logo"``: the group of each row, such as a subject or a block of the map.
+        noise : array-like of shape (m,), default=None
+            Known variances of the noise in each row: those of the noise itself where ``noise_variance=1``,
+            and otherwise in units that are estimated. A noisier row counts less, but stays one row.
+
+        Returns
+        -------
+        self : GRLSRegressor
+            The fitted model.
+        """
+        return self._fit_values(X, y, sample_weight, groups=groups, noise=noise)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("kernel_variance", "noise_variance"):
+            if getattr(self, name) is not None:
+                real(getattr(self, name), name, above=0)
+        given = self._given_variances()
+        if given.kernel is not None and given.noise is not None and not isinstance(self.regularization, str):
+            raise ValueError(
+                "kernel_variance and noise_variance say what the regularization is: leave "
+                f'regularization="loo", got {self.regularization!r}'
+            )
+        if (given.kernel is not None or given.noise is not None) and self._optimizes():
+            raise ValueError(
+                "optimize leaves both variances to the data: it needs kernel_variance=None and "
+                "noise_variance=None"
+            )
+
+    def _given_variances(self) -> GivenVariances:
+        as_number = [None if v is None else float(v) for v in (self.kernel_variance, self.noise_variance)]
+        return GivenVariances(*as_number)
 
 
 @_documented(
@@ -627,6 +758,54 @@ class GRLSClassifier(Classification, _GRLS):
         self.criterion = criterion
         self.class_weight = class_weight
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> GRLSClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,)
+            Labels, of any type.
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+        groups : array-like of shape (m,), default=None
+            For ``regularization="logo"``: the group of each row, such as a subject or a block of the map.
+
+        Returns
+        -------
+        self : GRLSClassifier
+            The fitted model.
+        """
+        return self._fit_labels(X, y, sample_weight, groups=groups)
+
+    def cross_validate(self, cv: Any = 5, groups: Any = None) -> ClassifierCrossValidation:
+        """Label rows by the model without them, in closed form.
+
+        The features' coefficients are those of a fit without the rows; γm and the kernel are those of the
+        model. Features that a transformer learnt from X, as topics, have seen all rows; those made from y
+        cannot be left out, which is an error.
+
+        Parameters
+        ----------
+        cv : int, "loo", splitter or iterable of splits, default=5
+            The number of folds of scikit-learn's `StratifiedKFold`; "loo", single rows (of several at the
+            same point, one of them); or any splitter, with what it does not train with left out.
+        groups : array-like of shape (m,), default=None
+            For splitters of groups: that of each training row. Those of the fit by default.
+
+        Returns
+        -------
+        ClassifierCrossValidation
+            Decision values and labels.
+        """
+        check_is_fitted(self)
+        own = winner(self._targets_fit)
+        found = leave_out(self, cv, groups, self.classes_[own])
+        named = winner(found.values)
+        decision, right = self._shaped(found.values), named == own[found.rows]
+        return ClassifierCrossValidation(found.rows, found.fold, decision, self.classes_[named], right)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         choice(self.criterion, "criterion", ("squared_error", "accuracy"))
@@ -635,7 +814,7 @@ class GRLSClassifier(Classification, _GRLS):
 
     def _optimizes(self) -> bool:
         by_gradient = super()._optimizes() and not isinstance(self.optimize, dict)
-        if by_gradient and self.regularization == "loo" and self.criterion == "accuracy":
+        if by_gradient and self.regularization in ("loo", "logo") and self.criterion == "accuracy":
             raise ValueError(
                 'criterion="accuracy" has no gradient: optimize by criterion="squared_error", or give the '
                 "values to try as a dict"

@@ -161,7 +161,8 @@ class _Nystrom(KernelMachine):
         if classes is not None and samples.rows is not None:  # a label of weight zero is none
             classes = np.unique(samples.y)
             samples.targets = indicators(samples.y, classes)
-        return Block(**vars(samples), counts=counts, classes=classes)
+        samples.counts = counts
+        return Block(**vars(samples), classes=classes)
 
     def _blocks(self, stream: Stream, *, reset: bool) -> Iterator[Block]:
         number = -1

@@ -151,8 +151,10 @@ class _PriorRLS(KernelMachine):
         if selection is not None:
             self.regularization_path_ = selection.path
             self.criterion_path_ = selection.criterion
-            if selection.loo_predictions is not None and self.formulation == "exact":
-                self._set_loo(samples.y, selection.loo_predictions + expected, samples.weights)
+            if selection.left_out is not None and self.formulation == "exact":
+                left_out = selection.left_out + expected
+                self.loo_predictions_ = self._shaped(left_out)
+                self.loo_score_ = self._score_left_out(samples.y, left_out, samples.weights)
 
     def _components(self, training: Training) -> KernelComponents:
         """Return the components that have weights: all, or as many as were asked for or have variances."""
@@ -271,9 +273,9 @@ class _PriorRLS(KernelMachine):
         """Return w of all outputs, (k, d), as `coef_` has it."""
         return weights
 
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        """Store the leave-one-out predictions and their score."""
-        raise TypeError(f"{type(self).__name__} does not score leave-one-out predictions")
+    def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:
+        """Return the score of predictions of rows left out."""
+        raise TypeError(f"{type(self).__name__} does not score predictions of rows left out")
 
 
 def _variances_by(function: Any, eigenvalues: FloatArray) -> FloatArray:

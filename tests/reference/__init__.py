@@ -50,6 +50,8 @@ from .selection import (
     central_differences,
     feature_kernel,
     gcv,
+    leave_groups_out,
+    leave_groups_out_by_refits,
     leave_one_out,
     leave_one_out_by_refits,
     mean_squared_leave_one_out,

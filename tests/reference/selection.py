@@ -53,6 +53,28 @@ def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
     return residuals
 
 
+def leave_groups_out(Phi, T, y, regularization, labels, weights=None):
+    """Residuals of the fits without a group of rows, in closed form: e_G = (B_GG)⁻¹c_G."""
+    B, root, scaled = _scaled(Phi, T, y, regularization, weights)
+    c, out = B @ scaled, np.empty_like(y)
+    for label in np.unique(labels):
+        G = labels == label
+        out[G] = (np.linalg.solve(B[np.ix_(G, G)], c[G]).T / root[G]).T
+    return out
+
+
+def leave_groups_out_by_refits(Phi, T, y, regularization, labels, weights=None):
+    """The same residuals from a fit without each group; γΣw stays what it is with all of them."""
+    weights = np.ones(len(T)) if weights is None else weights
+    residuals = np.empty_like(y)
+    for label in np.unique(labels):
+        G, rest = labels == label, labels != label
+        gamma = regularization * weights.sum() / weights[rest].sum()
+        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, weights[rest])
+        residuals[G] = y[G] - Phi[np.ix_(G, rest)] @ c - T[G] @ beta
+    return residuals
+
+
 def mean_squared_leave_one_out(Phi, T, y, regularization, weights=None):
     """Σ w_i e_i² / Σw with the residuals of `leave_one_out`."""
     return np.average(leave_one_out(Phi, T, y, regularization, weights) ** 2, weights=weights)

@@ -146,7 +146,7 @@ def test_it_is_told_step_by_step(capsys):
     assert capsys.readouterr().out == ""
     GRLSRegressor(verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert any("kernel: Matern(nu=1.5), 60 rows: leave-one-out error" in line for line in lines)
+    assert any("kernel: Matern(nu=1.5), 60 rows: loo error" in line for line in lines)
 
 
 def test_the_errors_of_estimated_widths_are_known_after_reml():

@@ -11,6 +11,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import FloatArray, sample_weights
+from .samples import with_groups
 
 C = TypeVar("C", bound="Classification")
 
@@ -124,15 +125,18 @@ class Classification(OneVersusAll):
         self : object
             The fitted model.
         """
+        return self._fit_labels(X, y, sample_weight)
+
+    def _fit_labels(self: C, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> C:
         self._check_parameters()
         with self._all_or_nothing():
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)
-            self._fit(self._samples(checked, X, labels, targets, weights))
+            samples = self._samples(checked, X, labels, targets, weights)
+            self._fit(with_groups(samples, groups, len(labels)))
         return self
 
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = self._shaped(predictions)
+    def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:
         right = winner(predictions) == np.unique(y, return_inverse=True)[1]
-        self.loo_score_ = float(np.average(right, weights=weights))
+        return float(np.average(right, weights=weights))

@@ -26,6 +26,11 @@ class FittedProblem:
     c: FloatArray  # (m, k)
 
     @property
+    def noise(self) -> FloatArray:
+        """(m,): the noise variance of a row in units of that of the model; one, unless it was given."""
+        return np.asarray(self.counts / self.problem.weights_or_ones)
+
+    @property
     def residuals(self) -> FloatArray:
         """Y − f at the samples, (m, k): γΣw c/w."""
         shifts = self.gammas * self.problem.total_weight

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 
 from .._validation import FloatArray, sample_weights
+from .samples import with_groups, with_noise
 
 R = TypeVar("R", bound="Regression")
 
@@ -64,17 +65,20 @@ class Regression(RegressionFunction):
         self : object
             The fitted model.
         """
+        return self._fit_values(X, y, sample_weight)
+
+    def _fit_values(self: R, X: Any, y: Any, sample_weight: Any, groups: Any = None, noise: Any = None) -> R:
         self._check_parameters()
         with self._all_or_nothing():
             checked, values = self._check_values(X, y)
             weights = sample_weights(sample_weight, checked)
             self._one_output = values.ndim == 1
-            self._fit(self._samples(checked, X, values, values.reshape(len(values), -1), weights))
+            samples = self._samples(checked, X, values, values.reshape(len(values), -1), weights)
+            self._fit(with_noise(with_groups(samples, groups, len(values)), noise, len(values)))
         return self
 
-    def _set_loo(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> None:
-        self.loo_predictions_ = self._shaped(predictions)
-        self.loo_score_ = float(r2_score(y, self.loo_predictions_, sample_weight=weights))
+    def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:
+        return float(r2_score(y, self._shaped(predictions), sample_weight=weights))
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self._one_output else values

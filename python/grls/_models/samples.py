@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, check_array, get_tags
 
 from .. import features
+from .._solvers.groups import Groups, Labels, dependent_without, encoded
 from .._validation import FloatArray, require_two_samples
 from ..kernels import Kernel
 
@@ -23,11 +24,79 @@ class Samples:
     targets: FloatArray  # (m, k): what is fitted
     weights: FloatArray | None  # (m,)
     rows: Any = None  # their positions where samples of weight zero were left out, else None
+    counts: FloatArray | None = None  # (m,): how many rows each stands for, where that is not its weight
+    labels: Labels | None = None  # (m,): groups that are left out together
+    group_names: Any = None  # what they were called
 
     @property
     def given(self) -> Any:
         """What transformers see: a data frame where there is one, else the checked rows."""
         return self.X if self.frame is None else self.frame
+
+
+def with_groups(samples: Samples, groups: Any, n_given: int) -> Samples:
+    """Return the samples with the groups that `fit` was given for all its rows."""
+    if groups is not None:
+        labels, names = encoded(groups, n_given)
+        mine = labels if samples.rows is None else labels[samples.rows]
+        present, samples.labels = np.unique(mine, return_inverse=True)
+        samples.group_names = names[present]
+    return samples
+
+
+def require_groups(training: Training) -> None:
+    """ValueError where rows cannot be left out by the groups that they have."""
+    samples = training.samples
+    if samples.labels is None:
+        raise ValueError('regularization="logo" leaves out groups of rows: name them in fit(X, y, groups=…)')
+    if len(samples.group_names) < 2:
+        raise ValueError('regularization="logo" needs at least two groups, and all rows are in the same')
+    require_rows_alone(training.features, "a group")
+    found = dependent_without(training.T, samples.weights, Groups.of_labels(samples.labels))
+    if found is not None:
+        name, feature = samples.group_names[found[0]], training.features.names[found[1]]
+        raise ValueError(
+            f"without the group {name!r} nothing tells the coefficient of the feature {feature}: the "
+            "features are dependent in the other rows; join groups, or leave out that feature"
+        )
+
+
+def require_rows_alone(features: FreeFeatures, what: str) -> None:
+    """ValueError where the features are made from y: the rows left out have told the others."""
+    if features.know_targets:
+        raise ValueError(
+            f"the features are made from y, so that {what} cannot be left out in closed form: they would "
+            "have to be fitted again; use scikit-learn's cross_val_predict, which does"
+        )
+
+
+def with_noise(samples: Samples, noise: Any, n_given: int) -> Samples:
+    """Return the samples with the noise variances that `fit` was given for all its rows.
+
+    The loss counts a row the less the noisier it is; it stays one row in everything that counts rows.
+    """
+    if noise is not None:
+        variances = noise_variances(noise, n_given)
+        variances = variances if samples.rows is None else variances[samples.rows]
+        samples.counts = np.ones(len(variances)) if samples.weights is None else samples.weights
+        samples.weights = samples.counts / variances
+    return samples
+
+
+def noise_variances(noise: Any, n_rows: int) -> FloatArray:
+    """Return noise variances, one for each row; ValueError where they cannot be."""
+    variances = check_array(noise, ensure_2d=False, dtype=np.float64, input_name="noise")
+    if variances.shape != (n_rows,):
+        raise ValueError(
+            f"noise must hold a variance for each of the {n_rows} rows, got shape {variances.shape}"
+        )
+    if np.any(variances <= 0):
+        worst = int(variances.argmin())
+        raise ValueError(
+            f"noise variances must be positive, but row {worst} has {variances[worst]:g}; for a value known "
+            "exactly give it a variance far below the others"
+        )
+    return np.asarray(variances)
 
 
 def frame_of(X: Any) -> Any:

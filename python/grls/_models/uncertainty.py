@@ -15,9 +15,10 @@ from .._warnings import warn
 from ..exceptions import ConfoundedFeaturesWarning
 from ..kernels.polynomials import polynomial_columns
 from .chosen import Chosen
+from .cross_validation import CrossValidation, leave_out
 from .fitted import FittedProblem
 from .regression import RegressionFunction
-from .samples import FreeFeatures, Training
+from .samples import FreeFeatures, Training, noise_variances
 
 _INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
@@ -28,11 +29,15 @@ class Uncertainty(RegressionFunction):
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
         problem = chosen.problem
-        n_free = problem.total_weight - len(solution.kept)
-        variance = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
-        self.degrees_of_freedom_ = float(n_free)
-        self.kernel_variance_ = variance
-        self.noise_variance_ = variance * self.regularization_ * problem.total_weight
+        n_rows = problem.total_weight if self._counts_fit is None else float(self._counts_fit.sum())
+        n_free = n_rows - len(solution.kept)
+        estimated = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
+        given = self._given_variances()
+        is_known = given.kernel is not None or given.noise is not None
+        self.degrees_of_freedom_ = np.inf if is_known else float(n_free)
+        shifts = self.regularization_ * problem.total_weight * np.ones_like(estimated)
+        self.kernel_variance_, self.noise_variance_ = given.both(estimated, shifts)
+        variance = self.kernel_variance_
         computed = chosen.feature_covariance(solution) * variance[:, None, None]
         self._set_coefficient_errors(training, computed)
         self._set_inflation(training, computed)
@@ -81,6 +86,49 @@ class Uncertainty(RegressionFunction):
                 ConfoundedFeaturesWarning,
             )
 
+    def cross_validate(self, cv: Any = 5, groups: Any = None) -> CrossValidation:
+        """Predict rows by the model without them, in closed form.
+
+        The features' coefficients are those of a fit without the rows; γm, the kernel and the variances are
+        those of the model. Features that a transformer learnt from X, as topics, have seen all rows; those
+        made from y cannot be left out, which is an error.
+
+        Parameters
+        ----------
+        cv : int, "loo", splitter or iterable of splits, default=5
+            The number of folds of scikit-learn's `KFold`; "loo", single rows (of several at the same point,
+            one of them); or any splitter, with what it does not train with left out.
+        groups : array-like of shape (m,), default=None
+            For splitters of groups: that of each training row. Those of the fit by default.
+
+        Returns
+        -------
+        CrossValidation
+            Predictions, standard deviations, standardised residuals and logarithmic scores.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from grls import GRLSRegressor
+        >>> from grls.kernels import Gaussian
+        >>> x = np.linspace(0, 3, 40)[:, None]
+        >>> y = np.sin(5 * x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=40)
+        >>> model = GRLSRegressor(Gaussian(0.5), regularization="reml").fit(x, y)
+        >>> model.cross_validate(cv="loo").rmse.shape
+        (40,)
+        >>> model.cross_validate(cv=5).n_folds
+        5
+        """
+        found = leave_out(self, cv, groups, None)
+        residuals = found.targets - found.values
+        assert found.variances is not None
+        std = np.sqrt(np.maximum(found.variances, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = residuals / std
+            log_score = -0.5 * (np.log(2 * np.pi) + z**2) - np.log(std)
+        shaped = [self._shaped(part) for part in (found.values, residuals, std, z, log_score)]
+        return CrossValidation(found.rows, found.fold, *shaped)
+
     def predict(
         self,
         X: Any,
@@ -88,6 +136,7 @@ class Uncertainty(RegressionFunction):
         return_cov: bool = False,
         with_noise: bool = False,
         unconditional: bool = False,
+        noise: Any = None,
     ) -> Any:
         """Return the values of the model function, and how sure they are.
 
@@ -107,6 +156,9 @@ class Uncertainty(RegressionFunction):
             Whether they account for γ, and the kernel's parameters with `optimize`, being estimates; it needs
             ``regularization="reml"``. The first call costs some further fits, two for each parameter; see
             `feature_covariance`.
+        noise : float or array-like of shape (n,), default=None
+            With `with_noise`, of a model that was fitted with known variances of the noise: those at the new
+            points, in the same units.
 
         Returns
         -------
@@ -127,11 +179,27 @@ class Uncertainty(RegressionFunction):
         if unconditional:
             variance = variance + self._estimation_variance(X, covariance=return_cov)
         if with_noise:
-            on_diagonal = np.eye(len(mean))[:, :, None] if return_cov else 1.0
-            variance = variance + on_diagonal * self.noise_variance_
+            each = self._noise_at(noise, len(mean))[:, None] * self.noise_variance_
+            if return_cov:
+                variance[np.arange(len(mean)), np.arange(len(mean))] += each
+            else:
+                variance = variance + each
         if return_std:
             variance = np.sqrt(np.maximum(variance, 0))
         return mean, variance[..., 0] if mean.ndim == 1 else variance
+
+    def _noise_at(self, noise: Any, n_rows: int) -> FloatArray:
+        """Return the noise at new points in units of `noise_variance_`, (n,)."""
+        if noise is None:
+            if self._knows_noise:
+                raise ValueError(
+                    "the model was fitted with the noise of each row: give that of the new rows too, "
+                    "predict(X, …, with_noise=True, noise=…)"
+                )
+            return np.ones(n_rows)
+        if not self._knows_noise:
+            raise ValueError("noise is for models that were fitted with it: fit(X, y, noise=…)")
+        return noise_variances(np.full(n_rows, noise) if np.ndim(noise) == 0 else noise, n_rows)
 
     def feature_covariance(self, unconditional: bool = False) -> FloatArray:
         """Return the covariance of the features' coefficients.
@@ -256,6 +324,11 @@ def _require_likelihood(model: Any) -> None:
         raise ValueError(
             "unconditional=True needs γ to be chosen by the restricted likelihood, which tells how sure it "
             f'is: set regularization="reml" and fit again, got regularization={model.regularization!r}'
+        )
+    if model.degrees_of_freedom_ == np.inf:
+        raise ValueError(
+            "unconditional=True is about variances that were estimated: it needs kernel_variance=None and "
+            "noise_variance=None"
         )
     if model.per_output:
         raise ValueError("unconditional=True needs one γ for all outputs: set per_output=False")

@@ -34,7 +34,6 @@ _SLICE = 1 << 16  # rows of an array in memory that are worked on at a time
 class Block(Samples):
     """Samples, the columns that are summed for them (`targets`), and how often each row counts."""
 
-    counts: FloatArray | None = None  # the sample weights without those of the classes
     classes: Any = None  # of a classifier: the labels whose indicators are the targets
     T: Any = None  # the features, where they are known already
     points: Any = None  # and what a kernel with views reads

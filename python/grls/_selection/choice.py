@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._solvers.groups import Groups, Labels, dependent_without
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
@@ -31,6 +32,7 @@ class Choice:
     criterion: str
     loss: Loss
     counts: FloatArray | None
+    labels: Labels | None = None  # of the rows: the groups that "logo" leaves out together
 
     def on(self, most: int) -> Choice:
         """Return the choice on the rows of at most so many points, by the squared error."""
@@ -60,13 +62,14 @@ class Choice:
     def _of(self, rows: Any) -> Choice:
         targets = self.targets[rows]
         weights = self.problem.weights_or_ones[rows]
-        return Choice(
-            self.problem.take(rows, weights),
-            targets,
-            self.criterion,
-            squared_error(targets, weights),
-            None if self.counts is None else self.counts[rows],
-        )
+        problem, criterion, labels = self.problem.take(rows, weights), self.criterion, None
+        if self.labels is not None:
+            labels = np.unique(self.labels[rows], return_inverse=True)[1].reshape(-1).astype(np.intp)
+            # Among fewer rows a group may hold a feature alone: such rows are left out one by one.
+            if dependent_without(problem.T, weights, Groups.of_labels(labels)) is not None:
+                criterion, labels = "loo", None
+        counts = None if self.counts is None else self.counts[rows]
+        return Choice(problem, targets, criterion, squared_error(targets, weights), counts, labels)
 
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
         problem = self.problem.with_kernel(kernel)
@@ -79,6 +82,7 @@ class Choice:
                 self.loss,
                 per_output=False,
                 counts=self.counts,
+                labels=self.labels,
                 refine=False,
             )
         except NotPositiveDefiniteError:

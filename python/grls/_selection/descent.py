@@ -10,11 +10,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._solvers import memory as _memory
+from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.runtime import single_threaded
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
-from . import regularization as _selection
+from .merged import merge
 from .parameters import Parameters
 
 # A point where the matrix cannot be factorised: worse than any other, so that a line search turns back.
@@ -31,8 +32,10 @@ class Objective:
         targets: FloatArray,
         criterion: str,
         counts: FloatArray | None = None,
+        labels: Labels | None = None,
     ) -> None:
-        merged = _selection.merge(problem, targets, counts)
+        merged = merge(problem, targets, counts, labels if criterion == "logo" else None)
+        self.left_out = merged.groups
         self.parameters, self.criterion = parameters, criterion
         self.problem, self.targets = merged.problem, merged.targets
         self._n_rows = merged.n_rows
@@ -71,7 +74,7 @@ class Objective:
         self.parameters.set(values[:-1])
         try:
             answer, slopes = self.parameters.gradient(
-                self.problem, self.targets, float(values[-1]), self.criterion, self._rows
+                self.problem, self.targets, float(values[-1]), self.criterion, self._rows, self.left_out
             )
         except NotPositiveDefiniteError:
             return np.inf, np.zeros_like(values)
@@ -137,7 +140,12 @@ def descend(
 def require_memory(objective: Objective) -> None:
     m, criterion = len(objective.targets), objective.criterion
     _memory.require(
-        _memory.gradient_bytes(m, criterion, objective.parameters.n_width_columns),
+        _memory.gradient_bytes(
+            m,
+            criterion,
+            objective.parameters.n_width_columns,
+            0 if objective.left_out is None else len(objective.left_out) * objective.targets.shape[1],
+        ),
         f"the gradient of {criterion!r} for {m} samples",
         "tune on fewer samples" + (', or by "reml", which takes two thirds' * (criterion == "loo")),
     )

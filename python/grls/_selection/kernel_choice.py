@@ -131,7 +131,7 @@ class _Chooser:
         """Return a kernel with its leave-one-out error at the best γ."""
         selection = self._choose(kernel, self._gammas)
         value = np.inf if selection is None else float(selection.criterion.min())
-        self._stages.report(f"kernel: {name}, {self.n_rows} rows: leave-one-out error {value:.6g}")
+        self._stages.report(f"kernel: {name}, {self.n_rows} rows: {self._choose.criterion} error {value:.6g}")
         return Candidate(name, kernel, value, self.n_rows)
 
     def helps(self, kernel: Kernel) -> bool:
@@ -140,10 +140,10 @@ class _Chooser:
         return selection is not None and bool(selection.criterion.min() < _NO_HELP * selection.criterion[-1])
 
     def best_factor(
-        self, family: Callable[[Any], Kernel], *, criterion: str = "loo", refine: bool = False
+        self, family: Callable[[Any], Kernel], *, criterion: str | None = None, refine: bool = False
     ) -> Any:
         """Return the columns' units times what suits them best by a criterion."""
-        choose = replace(self._choose, criterion=criterion)
+        choose = self._choose if criterion is None else replace(self._choose, criterion=criterion)
         values: dict[float, float] = {}
 
         def look(factor: float) -> None:

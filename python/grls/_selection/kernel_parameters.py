@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._models.progress import Stages
+from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
@@ -41,7 +42,7 @@ class Optimization:
     messages: list[str]
     bounds: FloatArray  # (p + 1, 2)
     best: int
-    by: str  # the criterion: "loo" or "reml"
+    by: str  # the criterion: "loo", "logo" or "reml"
 
 
 @dataclass
@@ -76,23 +77,25 @@ def optimize(
     random_state: Any,
     stages: Stages,
     counts: FloatArray | None = None,
+    labels: Labels | None = None,
     noisy: bool = True,
 ) -> Outcome:
     """Choose kernel parameters: `wanted` names them, or gives the values to try.
 
-    `problem` has the kernel to start from, `criterion`, `specification` (of the γ grid) and `counts` are
-    those of `select`; `stages` are told of each start or point of the grid, at level 2 of each step too.
+    `problem` has the kernel to start from, `criterion`, `specification` (of the γ grid), `counts` and
+    `labels` are those of `select`; `stages` are told of each start or point of the grid, at level 2 of each
+    step too.
     `noisy` targets, values and not labels, have a likelihood: more than a few parameters are tuned by it.
     """
     if isinstance(problem.kernel, Function):
         raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
-    choose = Choice(problem, targets, criterion, loss, counts)
+    choose = Choice(problem, targets, criterion, loss, counts, labels)
     if isinstance(wanted, Mapping):
         return _over_grid(choose, wanted, specification, stages)
     if criterion == "gcv":
         raise ValueError(
-            'optimize by gradients needs regularization="loo" or "reml"; for "gcv" give the values to try, '
-            'such as optimize={"sigma": [0.5, 1.0, 2.0]}'
+            'optimize by gradients needs regularization="loo", "logo" or "reml"; for "gcv" give the values '
+            'to try, such as optimize={"sigma": [0.5, 1.0, 2.0]}'
         )
     n_parameters = len(Parameters(problem.kernel, wanted, problem.X.shape[1]).get())
     by = "reml" if noisy and n_parameters > MOST_BY_LEAVE_ONE_OUT else criterion
@@ -149,7 +152,7 @@ class _Search:
         self.choose, self.parameters, self.limits = choose, parameters, limits
         self.specification, self.stages = specification, stages
         self.objective = Objective(
-            parameters, choose.problem, choose.targets, choose.criterion, choose.counts
+            parameters, choose.problem, choose.targets, choose.criterion, choose.counts, choose.labels
         )
         self.bounds: FloatArray | None = None  # with those of γ, from the first start
 

@@ -100,7 +100,7 @@ def learn_metric(
         if selection is None:
             break
         rounds.append(Round(base[:, None] * B, width, float(selection.criterion.min())))
-        stages.report(f"metric, round {number}: leave-one-out error {rounds[-1].criterion:.6g}")
+        stages.report(f"metric, round {number}: {choose.criterion} error {rounds[-1].criterion:.6g}")
         if number == n_rounds:
             break
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._solvers.groups import Groups
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Gradient
 from .._validation import FloatArray
@@ -135,7 +136,13 @@ class Parameters:
         return np.concatenate(parts)
 
     def gradient(
-        self, problem: KernelProblem, targets: FloatArray, gamma: float, criterion: str, rows: Any = None
+        self,
+        problem: KernelProblem,
+        targets: FloatArray,
+        gamma: float,
+        criterion: str,
+        rows: Any = None,
+        left_out: Groups | None = None,
     ) -> tuple[Gradient, FloatArray]:
         """Return what the core says at the parameters as they are, and the derivative by each of them."""
         formula, links = self.kernel.lower_for_tuning(self._n_columns)
@@ -144,7 +151,7 @@ class Parameters:
             for own in self._links
         ]
         groups = {link.index for part in mine for link in part if link.slot in GROUP_SLOTS}
-        answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups), rows)
+        answer = problem.gradient(formula, targets, gamma, criterion, sorted(groups), rows, left_out)
         parts = []
         for part, size in zip(mine, self._sizes, strict=True):
             total = np.zeros(size)

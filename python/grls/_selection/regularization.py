@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brent
 
 from .._solvers import memory
+from .._solvers.groups import Labels
 from .._solvers.results import Path, ReducedMatrix
-from .._solvers.rows import distinct_rows
 from .._validation import FloatArray, integer
 from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
+from .merged import Merged, Selectable, merge
+from .variances import ESTIMATED, GivenVariances
 
 CRITERIA = ("loo", "gcv", "reml")
+LEAVE_OUT = ("loo", "logo")  # those that predict rows left out, one by one or a group at a time
 
-# Loss of leave-one-out predictions (m, k): one number, or one per output.
+# Loss of predictions of rows left out (m, k): one number, or one per output.
 Loss = Callable[[FloatArray], FloatArray]
 
 # Sample weights count rows: a mean outside these bounds is more likely a scale of another meaning.
 _USUAL_WEIGHTS = (0.1, 10.0)
-
-P = TypeVar("P", bound="Selectable")
-
-
-class Selectable(Protocol):
-    """A least-squares problem whose whole path is known: `Problem`, or `RidgeProblem`."""
-
-    X: Any
-    T: FloatArray
-    weights: FloatArray | None
-
-    @property
-    def total_weight(self) -> float: ...
-
-    def take(self: P, rows: Any, weights: FloatArray) -> P: ...
-
-    def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix: ...
-
-    def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float: ...
 
 
 @dataclass
@@ -54,88 +36,8 @@ class Selection:
     criterion: FloatArray  # (g,) or (g, k): smaller is better, at the best feature variance of each γ
     chosen: FloatArray  # () or (k,): γ
     feature_variance: float
-    loo_predictions: FloatArray | None  # (m, k) at the choice
+    left_out: FloatArray | None  # (m, k): predictions of rows left out at the choice, by "loo" and "logo"
     copies: bool  # weights say that rows repeat, and no repetition differs from the first
-
-
-@dataclass
-class Merged(Generic[P]):
-    """Rows at the same point as one: they share a prediction, and the model depends on their mean only.
-
-    What the rows of a point differ by among themselves is no part of the smaller problem, but of every
-    criterion: these are the criteria of all rows.
-    """
-
-    problem: P  # of the distinct points, each with the weight of all its rows
-    targets: FloatArray  # (d, k) weighted means
-    place: NDArray[np.intp]  # (m,) of each row among the points
-    weights: FloatArray  # (m,) of the rows
-    counts: FloatArray  # (m,) how many rows each stands for: its weight, but for the cost of its class
-    deviations: FloatArray  # (m, k) of the rows from the mean of their point
-    penalised: Sequence[int] | None = None  # features whose prior variance is chosen with γ
-
-    @cached_property
-    def n_rows(self) -> float:
-        """How many rows there are, which weights may count."""
-        return float(self.counts.sum())
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Σw: γ times this is the shift."""
-        return float(self.weights.sum())
-
-    @cached_property
-    def copies(self) -> bool:
-        """Whether weights repeat rows, and no repetition differs from the first."""
-        weighted = bool(np.any(self.counts != 1))
-        return weighted and self.n_repeats > 1e-6 * self.n_rows and not self.within.any()
-
-    @cached_property
-    def n_repeats(self) -> float:
-        """How many rows there are more than points; negative where weights count fewer."""
-        return self.n_rows - len(self.targets)
-
-    @cached_property
-    def within(self) -> FloatArray:
-        """(k,) sum of squares within the points."""
-        return np.asarray(self.weights @ self.deviations**2)
-
-    @cached_property
-    def point_weights(self) -> FloatArray:
-        """(d,) the weight of all rows of each point."""
-        return np.bincount(self.place, self.weights).astype(np.float64)
-
-    def prior(self, path: Path, g: int, variance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return D, (S + τI)⁻¹ and r of the penalised features: B becomes B + D(S + τI)⁻¹Dᵀ, c gains D(…)r.
-
-        The path has D, S and r in orthonormal coordinates Cβ of all features, and C = DᵀW½T.
-        """
-        p = [list(path.kept).index(q) for q in self.penalised or [] if q in path.kept]
-        D = path.D[g]
-        C = D.T @ (np.sqrt(self.point_weights)[:, None] * self.problem.T[:, path.kept])
-        inverse = np.linalg.inv(C)
-        S = inverse @ path.schur[g] @ inverse.T
-        held_back = np.linalg.inv(S[np.ix_(p, p)] + variance * np.eye(len(p)))
-        return np.asarray((D @ inverse.T)[:, p]), np.asarray(held_back), np.asarray((inverse @ path.r[g])[p])
-
-    @cached_property
-    def left_out(self) -> FloatArray:
-        """(m,) the share of a point's weight that goes with one row of each sample."""
-        return self.weights / self.point_weights[self.place] * np.minimum(1.0, 1.0 / self.counts)
-
-
-def merge(problem: P, targets: FloatArray, counts: FloatArray | None = None) -> Merged[P]:
-    """Return the problem in which rows at the same point are one; `counts` are the weights if not given."""
-    m = len(targets)
-    weights = np.ones(m) if problem.weights is None else problem.weights
-    counts = weights if counts is None else counts
-    rows, place = distinct_rows(problem.X, problem.T)
-    if len(rows) == m:
-        return Merged(problem, targets, np.arange(m), weights, counts, np.zeros_like(targets))
-    total = np.bincount(place, weights).astype(np.float64)
-    sums = np.stack([np.bincount(place, weights * column) for column in targets.T], axis=1)
-    means = sums / total[:, None]
-    return Merged(problem.take(rows, total), means, place, weights, counts, targets - means[place])
 
 
 def shifts_to_try(specification: Any, n_samples: float, total_weight: float) -> tuple[FloatArray, bool]:
@@ -185,16 +87,24 @@ class _Point:
         return c, diagonal
 
     def residuals(self) -> FloatArray:
-        """Leave-one-out residuals (m, k): a sample that counts as several rows loses one of them.
-
-        e_i = [(y_i − ȳ)/s + c/W] / [1/s − v/s + vB/W], v = min(1, w_i) / W, with c and B not in the scale of
-        the weighted points; here times s.
-        """
-        merged, s = self._merged, self._shift
+        """Leave-one-out residuals (m, k): a sample that counts as several rows loses one of them."""
         c, diagonal = self._coefficients()
-        numerator = merged.deviations + (s * c / np.sqrt(merged.point_weights)[:, None])[merged.place]
-        denominator = 1 - merged.left_out + merged.left_out * s * diagonal[merged.place]
-        return np.asarray(numerator / denominator[:, None])
+        return self._merged.left_out_residuals(c, diagonal, self._shift, self._merged.deviations)[0]
+
+    def group_residuals(self, reduced: ReducedMatrix) -> FloatArray:
+        """Residuals (m, k) of the rows of each group by the model without the group."""
+        merged = self._merged
+        assert merged.groups is not None
+        c, extra = self._path.c[self._g], None
+        if self._prior is not None:
+            D, inverse, r = self._prior
+            c, extra = c + D @ inverse @ r, D @ np.linalg.cholesky(inverse)
+        ordered, _ = reduced.leave_out(float(self._shift), merged.groups, c, extra)
+        at_points = np.empty_like(c)
+        at_points[merged.groups.rows] = ordered
+        return np.asarray(
+            merged.deviations + (at_points / np.sqrt(merged.point_weights)[:, None])[merged.place]
+        )
 
     def gcv(self) -> FloatArray:
         """Generalised cross-validation, one number per output."""
@@ -210,14 +120,13 @@ class _Point:
             n_rows * (norm + self._merged.within / s**2) / free**2 if free > 0 else np.full(len(norm), np.inf)
         )
 
-    def reml(self, n_features: int) -> FloatArray:
+    def reml(self, n_features: int, variances: GivenVariances) -> FloatArray:
         """Minus twice the restricted log-likelihood, per output."""
         merged, s = self._merged, self._shift
         log_determinant = self._path.log_determinant[self._g] + merged.n_repeats * np.log(s)
         quadratic = self._path.quadratic[self._g] + merged.within / s
         n = merged.n_rows - n_features
-        # No residual at all, as of targets that the features express: the determinant decides.
-        return np.asarray(log_determinant + n * np.log(np.maximum(quadratic / n, np.finfo(float).tiny)))
+        return np.asarray(log_determinant + variances.log_variance(quadratic, n, float(s)))
 
 
 def select(
@@ -229,7 +138,9 @@ def select(
     *,
     per_output: bool,
     counts: FloatArray | None = None,
+    labels: Labels | None = None,
     penalised: Sequence[int] | None = None,
+    variances: GivenVariances = ESTIMATED,
 ) -> Selection:
     """Evaluate the criterion along the path and choose where it is smallest.
 
@@ -237,9 +148,10 @@ def select(
     Rounding errors of the kernel matrix are the larger in the criterion the smaller γ is; of all γ between
     which they leave no choice it is the largest.
 
-    All three criteria are those of all rows, also where rows are at the same point; leave-one-out leaves out
-    one of them. A weight counts rows: a row of weight two and a row given twice lead to the same choice.
-    Where weights are costs too, as those of classes, `counts` are the rows.
+    All criteria are those of all rows, also where rows are at the same point; leave-one-out leaves out one of
+    them, "logo" the rows of a group, which `labels` tell. A weight counts rows: a row of weight two and a row
+    given twice lead to the same choice. Where weights are more than that, as those of classes, `counts` are
+    the rows.
     """
     unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion)
     selection = evaluate(
@@ -250,7 +162,9 @@ def select(
         loss,
         per_output=per_output,
         counts=counts,
+        labels=labels,
         penalised=penalised,
+        variances=variances,
     )
     at_the_end = np.ndim(specification) == 0 and np.min(selection.chosen) == selection.path[0]
     if selection.copies and at_the_end and not unusual:
@@ -286,7 +200,7 @@ def _require_rows(merged: Merged[Any], criterion: str) -> None:
             f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "
             f"distinct points, the features have rank {m}; give regularization a number"
         )
-    if criterion != "loo" and merged.n_rows <= T.shape[1]:
+    if criterion not in LEAVE_OUT and merged.n_rows <= T.shape[1]:
         raise ValueError(
             f"regularization={criterion!r} needs more rows than features: sample_weight counts rows, and "
             f"adds up to {merged.n_rows:g} for {T.shape[1]} features; divide it by its mean, or give "
@@ -304,19 +218,23 @@ class _Judge:
     loss: Loss
     targets: FloatArray  # (m, k) of the rows
     n_outputs: int  # that are judged each by itself; 1: all together
+    reduced: ReducedMatrix
+    variances: GivenVariances
 
     def predictions(self, g: int, t: float) -> FloatArray:
-        """(m, k): of each row by the model without it."""
-        return np.asarray(self.targets - _Point(self.merged, self.path, g, t).residuals())
+        """(m, k): of each row by the model without it, or without its group."""
+        point = _Point(self.merged, self.path, g, t)
+        residuals = point.residuals() if self.criterion == "loo" else point.group_residuals(self.reduced)
+        return np.asarray(self.targets - residuals)
 
     def __call__(self, g: int, t: float) -> FloatArray:
         """(n_outputs,)."""
-        if self.criterion == "loo":
+        if self.criterion in LEAVE_OUT:
             values = np.atleast_1d(self.loss(self.predictions(g, t)))
         elif self.criterion == "gcv":
             values = _Point(self.merged, self.path, g, t).gcv()
         else:
-            values = _Point(self.merged, self.path, g, t).reml(len(self.path.kept))
+            values = _Point(self.merged, self.path, g, t).reml(len(self.path.kept), self.variances)
         return values if self.n_outputs > 1 else np.atleast_1d(values.mean())
 
     def plane(self, variances: list[float]) -> FloatArray:
@@ -421,18 +339,21 @@ def evaluate(
     *,
     per_output: bool,
     counts: FloatArray | None = None,
+    labels: Labels | None = None,
     penalised: Sequence[int] | None = None,
+    variances: GivenVariances = ESTIMATED,
     refine: bool = True,
 ) -> Selection:
     """Do what `select` does, without a word on the weights; a given grid is never refined."""
-    merged = merge(problem, targets, counts)
+    merged = merge(problem, targets, counts, labels if criterion == "logo" else None)
     merged.penalised = penalised
     m = len(merged.targets)
     _require_rows(merged, criterion)
-    per_sample = criterion == "loo" or (criterion == "gcv" and bool(penalised))
+    per_sample = criterion in LEAVE_OUT or (criterion == "gcv" and bool(penalised))
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
+    of_groups = 0.0 if merged.groups is None else memory.leave_out_bytes(m, merged.groups.largest)
     memory.require(
-        merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample),
+        merged.problem.path_bytes(targets.shape[1], len(shifts), leave_one_out=per_sample) + of_groups,
         f"choosing the regularization of {m} samples by {criterion!r}",
         "give regularization a number"
         + (', or use "gcv" or "reml", which take less' if per_sample else " or use fewer samples"),
@@ -442,24 +363,24 @@ def evaluate(
 
     def judge_at(shifts: FloatArray, *, relative: bool = False) -> _Judge:
         path = reduced.at(shifts, relative=relative)
-        return _Judge(merged, path, criterion, loss, targets, n_outputs)
+        return _Judge(merged, path, criterion, loss, targets, n_outputs, reduced, variances)
 
     judge = judge_at(shifts, relative=relative)
-    variances = _feature_variances(penalised, judge.path.unit)
-    curve = _Curve.of(judge, variances)
+    tried = _feature_variances(penalised, judge.path.unit)
+    curve = _Curve.of(judge, tried)
     if np.isinf(curve.plane).all(axis=(0, 1)).any():
         if np.isfinite(judge.path.trace).any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     v = curve.best_variance()
     if refine and relative:
-        found = _refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([variances[v]])[0, 0])
+        found = _refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([tried[v]])[0, 0])
         if found:
-            curve = curve.joined(_Curve.of(judge_at(np.array(found)), variances))
+            curve = curve.joined(_Curve.of(judge_at(np.array(found)), tried))
             v = curve.best_variance()
-    if penalised and criterion == "loo" and not _gains(curve, v, variances, merged):
-        v = variances.index(0.0)
-    return _selection(curve, v, variances[v], merged, per_output=per_output)
+    if penalised and criterion in LEAVE_OUT and not _gains(curve, v, tried, merged):
+        v = tried.index(0.0)
+    return _selection(curve, v, tried[v], merged, per_output=per_output)
 
 
 def _gains(curve: _Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:
@@ -483,7 +404,7 @@ def _selection(curve: _Curve, v: int, variance: float, merged: Merged[Any], *, p
     best = curve.best(v)
     gammas = curve.shifts / merged.total_weight
     picked = None
-    if curve.points[0][0].criterion == "loo":
+    if curve.points[0][0].criterion in LEAVE_OUT:
         predictions = {g: curve.points[g][0].predictions(curve.points[g][1], variance) for g in set(best)}
         if per_output:
             picked = np.stack([predictions[g][:, p] for p, g in enumerate(best)], axis=1)
@@ -495,6 +416,6 @@ def _selection(curve: _Curve, v: int, variance: float, merged: Merged[Any], *, p
         criterion=values if per_output else values[:, 0],
         chosen=gammas[best] if per_output else gammas[best[0]],
         feature_variance=float(variance),
-        loo_predictions=picked,
+        left_out=picked,
         copies=merged.copies,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from .._validation import FloatArray
 from . import kernel_values, memory
+from .groups import Groups
 from .kernel_values import Formula, Gram, GramSource
 from .rank import dependence_tolerance
 from .results import Gradient, Path, ReducedMatrix, Solution, SvmSolution
@@ -119,11 +120,16 @@ class KernelProblem:
         criterion: str,
         groups: list[int],
         rows: tuple[Any, FloatArray, FloatArray, FloatArray] | None = None,
+        left_out: Groups | None = None,
     ) -> Gradient:
         """Return value and gradient of a criterion; `formula` is the kernel's, lowered for tuning.
 
-        `rows`: those that the samples stand for, with sample, weight, count and deviation from the mean.
+        `rows`: those that the samples stand for, with sample, weight, count and deviation from the mean;
+        `left_out`: the samples that "logo" leaves out together.
         """
+        more: dict[str, Any] = {}
+        if left_out is not None:
+            more = {"left_out_rows": left_out.rows, "left_out_starts": left_out.starts}
         names = ("row_points", "row_weights", "row_counts", "deviations")
         return _core.gradient(
             **self._arguments(formula),
@@ -132,6 +138,7 @@ class KernelProblem:
             criterion=criterion,
             groups=groups,
             **({} if rows is None else dict(zip(names, rows, strict=True))),
+            **more,
         )
 
     def variance(

@@ -87,9 +87,16 @@ def path_bytes(
     )
 
 
-def gradient_bytes(n_samples: int, criterion: str, n_columns: int) -> float:
-    """Return what a gradient takes, by widths of so many columns too."""
-    return float(_core.gradient_bytes(m=n_samples, criterion=criterion, n_columns=n_columns))
+def leave_out_bytes(n_samples: int, largest: int) -> float:
+    """Return what groups take that are left out of a reduced matrix, the largest of so many rows."""
+    return float(_core.leave_out_bytes(order=n_samples, largest=largest, workers=get_num_threads()))
+
+
+def gradient_bytes(n_samples: int, criterion: str, n_columns: int, n_left_out: int = 0) -> float:
+    """Return what a gradient takes, by widths of so many columns too; `n_left_out`: groups times outputs."""
+    return float(
+        _core.gradient_bytes(m=n_samples, criterion=criterion, n_columns=n_columns, n_left_out=n_left_out)
+    )
 
 
 def ridge_columns_bytes(n_samples: int, n_columns: int, n_outputs: int) -> float:

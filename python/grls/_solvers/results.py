@@ -24,6 +24,7 @@ from .._core import (
     __version__,
 )
 from .._validation import FloatArray
+from .groups import Groups
 from .runtime import get_num_threads
 
 __all__ = [
@@ -54,6 +55,18 @@ class ReducedMatrix:
     def at(self, shifts: FloatArray, *, relative: bool = False) -> Path:
         """Return what the core knows of these shifts; `relative`: in units of the matrix's size."""
         return self._core.at(shifts=shifts, relative=relative, threads=get_num_threads())
+
+    def leave_out(
+        self, shift: float, groups: Groups, c: FloatArray, extra: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return residuals and variances of the rows of each group by the model without it; see the core.
+
+        `c` is that of the path at this shift, and `extra` (m, p): B gains extra extraᵀ.
+        """
+        more = np.empty((len(c), 0)) if extra is None else extra
+        return self._core.leave_out(
+            shift=shift, rows=groups.rows, starts=groups.starts, c=c, extra=more, threads=get_num_threads()
+        )
 
 
 @dataclass

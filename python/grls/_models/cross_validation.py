@@ -1,0 +1,240 @@
+"""Predictions of rows by the model without them, in closed form: single rows, folds, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from .._selection.merged import merge
+from .._solvers import memory
+from .._solvers.groups import Groups, dependent_without, encoded
+from .._validation import FloatArray
+from .fitted import FittedProblem
+from .samples import FreeFeatures, require_rows_alone
+
+
+@dataclass(frozen=True)
+class LeftOutRows:
+    """Rows as the model without them sees them: one entry for each time that a row was left out.
+
+    Where every row is left out once, as by k folds, the entries are in the order of the training rows, so
+    that they stand beside y; otherwise fold by fold. Rows of weight zero are no rows.
+    """
+
+    rows: NDArray[np.intp]  # (n,): which training row
+    fold: NDArray[np.intp]  # (n,): with which fold it was left out
+    values: FloatArray  # (n, k): of the model function there
+    targets: FloatArray  # (n, k)
+    variances: FloatArray | None  # (n, k): of an observation there; None: the model has none
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What `GRLSRegressor.cross_validate` returns.
+
+    Every array has an entry for each time that a row was left out. Where every row is left out once, as by k
+    folds, these are in the order of the training rows; otherwise fold by fold.
+
+    Attributes
+    ----------
+    rows, fold : ndarrays of shape (n,)
+        The training row, and the fold with which it was left out.
+    predictions, residuals : ndarrays of shape (n,) or (n, k)
+        By the model without the fold, and what they miss the targets by.
+    std : ndarray of shape (n,) or (n, k)
+        Standard deviation of an observation there, noise included.
+    z : ndarray of shape (n,) or (n, k)
+        The residuals in units of it: about standard normal where the model is right.
+    log_score : ndarray of shape (n,) or (n, k)
+        Logarithm of the normal density of the observation; larger is better.
+    """
+
+    rows: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    predictions: FloatArray
+    residuals: FloatArray
+    std: FloatArray
+    z: FloatArray
+    log_score: FloatArray
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds there are."""
+        return int(self.fold.max()) + 1
+
+    @property
+    def rmse(self) -> FloatArray:
+        """Root mean squared error of each fold, (folds,) or (folds, k)."""
+        return np.sqrt(self._of_each_fold(self.residuals**2))
+
+    @property
+    def mean_log_score(self) -> FloatArray:
+        """Mean logarithmic score of each fold, (folds,) or (folds, k)."""
+        return self._of_each_fold(self.log_score)
+
+    def _of_each_fold(self, values: FloatArray) -> FloatArray:
+        return np.array([values[self.fold == f].mean(axis=0) for f in range(self.n_folds)])
+
+    def __repr__(self) -> str:
+        error, score = np.sqrt(np.mean(self.residuals**2)), np.mean(self.log_score)
+        return (
+            f"CrossValidation({self.n_folds} folds, {len(self.rows)} rows left out, RMSE {error:.4g}, "
+            f"mean log score {score:.4g})"
+        )
+
+
+@dataclass(frozen=True)
+class ClassifierCrossValidation:
+    """What `GRLSClassifier.cross_validate` returns.
+
+    Every array has an entry for each time that a row was left out. Where every row is left out once, as by k
+    folds, these are in the order of the training rows; otherwise fold by fold.
+
+    Attributes
+    ----------
+    rows, fold : ndarrays of shape (n,)
+        The training row, and the fold with which it was left out.
+    decision : ndarray of shape (n,) or (n, n_classes)
+        Decision values of the model without the fold.
+    predictions : ndarray of shape (n,)
+        The labels that these name.
+    right : ndarray of shape (n,)
+        Whether that is the row's own.
+    """
+
+    rows: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    decision: FloatArray
+    predictions: Any
+    right: NDArray[np.bool_]
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds there are."""
+        return int(self.fold.max()) + 1
+
+    @property
+    def accuracy(self) -> FloatArray:
+        """Share of right labels in each fold, (folds,)."""
+        return np.array([self.right[self.fold == f].mean() for f in range(self.n_folds)])
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassifierCrossValidation({self.n_folds} folds, {len(self.rows)} rows left out, accuracy "
+            f"{self.right.mean():.4g})"
+        )
+
+
+def leave_out(model: Any, cv: Any, groups: Any, y: Any) -> LeftOutRows:
+    """Leave rows out of a fitted model of least squares; `y` are its labels where it is a classifier."""
+    check_is_fitted(model)
+    if model.formulation != "exact":
+        raise ValueError('cross_validate needs formulation="exact"')
+    require_rows_alone(FreeFeatures(model.features_, model.feature_names_free_), "rows")
+    fitted = FittedProblem.of(model)
+    if np.any(fitted.gammas <= 0):
+        raise ValueError("cross_validate needs a positive regularization")
+    variances = getattr(model, "kernel_variance_", None)
+    if isinstance(cv, str):
+        if cv != "loo":
+            raise ValueError(f'cv must be "loo", a number of folds, a splitter or splits, got {cv!r}')
+        return _one_by_one(fitted, variances)
+    tests, trains = _splits(model, fitted, cv, groups, y)
+    return _by_groups(model, fitted, tests, trains, variances)
+
+
+def _splits(
+    model: Any, fitted: FittedProblem, cv: Any, groups: Any, y: Any
+) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
+    """Return the rows that each fold tests, and those that it trains with."""
+    m = len(fitted.targets)
+    labels = model._labels_fit
+    if groups is not None:
+        n_given = m if model._rows_fit is None or len(groups) == m else len(groups)
+        labels = encoded(groups, n_given)[0]
+        if n_given != m:
+            if n_given <= int(model._rows_fit.max()):
+                raise ValueError(f"groups must name a group for each row of the fit, got {n_given} for {m}")
+            labels = labels[model._rows_fit]
+    splitter = check_cv(cv, fitted.targets[:, 0] if y is None else y, classifier=y is not None)
+    tests, trains = [], []
+    for train, test in splitter.split(np.zeros((m, 1)), y, labels):
+        trains.append(np.asarray(train, dtype=np.intp))
+        tests.append(np.asarray(test, dtype=np.intp))
+    return tests, trains
+
+
+def _by_groups(
+    model: Any,
+    fitted: FittedProblem,
+    tests: list[NDArray[np.intp]],
+    trains: list[NDArray[np.intp]],
+    kernel_variances: FloatArray | None,
+) -> LeftOutRows:
+    problem, m = fitted.problem, len(fitted.targets)
+    for number, (test, train) in enumerate(zip(tests, trains, strict=True)):
+        if len(np.intersect1d(test, train)):
+            raise ValueError(f"fold {number} tests rows that it trains with")
+    # A fold leaves out all that it does not train with, tested or not.
+    left_out = [np.setdiff1d(np.arange(m), train).astype(np.intp) for train in trains]
+    groups = Groups.of(left_out)
+    found = dependent_without(problem.T, problem.weights, groups)
+    if found is not None:
+        names = model.feature_names_free_
+        about = f" (such as {names[found[1]]})" if len(names) == problem.T.shape[1] else ""
+        raise ValueError(
+            f"without fold {found[0]} the features{about} are dependent: nothing tells their coefficients in "
+            "the rows that are left; use fewer folds, shuffled or stratified ones, or other groups"
+        )
+    total, k = len(groups.rows), fitted.targets.shape[1]
+    residuals, units = np.empty((total, k)), np.empty((total, k))
+    weights = problem.weights_or_ones
+    _require_memory(m, k, groups.largest)
+    for gamma in np.unique(fitted.gammas):
+        mine = np.flatnonzero(fitted.gammas == gamma)
+        shift = float(gamma * problem.total_weight)
+        # The rows as they are: a fold may part those at the same point.
+        reduced = problem.reduced(np.ascontiguousarray(fitted.targets[:, mine]), leave_one_out=True)
+        path = reduced.at(np.array([shift]))
+        e, v = reduced.leave_out(shift, groups, path.c[0])
+        w = weights[groups.rows, None]
+        residuals[:, mine] = e / np.sqrt(w)
+        # The noise of a row, and not that of the mean of as many as it counts for.
+        noise = shift * fitted.noise[groups.rows, None]
+        units[:, mine] = v[:, None] / w - shift / w + noise
+    fold = np.repeat(np.arange(len(groups)), np.diff(groups.starts))
+    tested = np.concatenate([np.isin(rows, test) for rows, test in zip(left_out, tests, strict=True)])
+    rows, fold = groups.rows[tested], fold[tested]
+    order = np.argsort(rows, kind="stable") if len(np.unique(rows)) == len(rows) else np.arange(len(rows))
+    rows, fold = rows[order], fold[order]
+    values = fitted.targets[rows] - residuals[tested][order]
+    variances = None if kernel_variances is None else units[tested][order] * kernel_variances
+    return LeftOutRows(rows, fold, values, fitted.targets[rows], variances)
+
+
+def _one_by_one(fitted: FittedProblem, kernel_variances: FloatArray | None) -> LeftOutRows:
+    """Leave out single rows: of rows at the same point, or of a weight above one, one of them."""
+    targets, k = fitted.targets, fitted.targets.shape[1]
+    merged = merge(fitted.problem, targets, fitted.counts)
+    _require_memory(len(merged.targets), k, 1)
+    residuals, units = np.empty_like(targets), np.empty_like(targets)
+    for gamma in np.unique(fitted.gammas):
+        mine = np.flatnonzero(fitted.gammas == gamma)
+        shift = float(gamma * merged.total_weight)
+        means = np.ascontiguousarray(merged.targets[:, mine])
+        path = merged.problem.reduced(means, leave_one_out=True).at(np.array([shift]))
+        e, share = merged.left_out_residuals(path.c[0], path.diagonal[0], shift, merged.deviations[:, mine])
+        residuals[:, mine], units[:, mine] = e, (shift * fitted.noise / share)[:, None]
+    rows = np.arange(len(targets), dtype=np.intp)
+    variances = None if kernel_variances is None else units * kernel_variances
+    return LeftOutRows(rows, rows, targets - residuals, targets, variances)
+
+
+def _require_memory(m: int, n_outputs: int, largest: int) -> None:
+    size = memory.path_bytes(m, n_outputs, 1, leave_one_out=True) + memory.leave_out_bytes(m, largest)
+    memory.require(size, f"cross_validate on {m} samples", "fit fewer samples, or use more folds")
