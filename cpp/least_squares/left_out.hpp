@@ -1,4 +1,5 @@
-// Predictions of groups of samples by the model without them (docs/math.md, section "Leaving groups out").
+// Predictions of groups of samples by the model without them (docs/math.md, section "Choosing γ:
+// leave-one-out, GCV, REML").
 //
 // With c = By the residuals of a fit without the group G are e_G = (B_GG)⁻¹c_G: features refitted, the shift
 // kept. In units of the kernel's variance (B_GG)⁻¹ is their covariance, noise included.
