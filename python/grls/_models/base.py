@@ -194,10 +194,17 @@ class FeatureMachine(Estimator):
         fitted = FreeFeatures(self.features_, self.feature_names_free_)
         return np.asarray(fitted.at(given), dtype=np.float64)
 
+    def _evaluated(self, X: Any) -> tuple[Any, FloatArray]:
+        """Return new points, checked, and the features there."""
+        checked = self._check_new(X)
+        return checked, self._features_at(checked, X)
+
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
+        return self._parts_at(*self._evaluated(X))
+
+    def _parts_at(self, checked: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return them at checked points with the features T."""
         feature_part = np.asarray(T @ self._computed_features())
         learnt_part = self._learnt(checked)
         if feature_part.shape != learnt_part.shape or feature_part.shape[1:] in ((), (0,)):
