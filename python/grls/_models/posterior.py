@@ -164,3 +164,20 @@ class PosteriorFunction(RegressionFunction):
             f"the covariance of {n_points} rows",
             _WAY_OUT + ", or for return_std",
         )
+
+    def _deviations(
+        self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        learnt = np.sqrt(np.maximum(self._in_units(self._posterior().learnt(points)), 0))
+        if self._undefined:  # a kernel that is known up to polynomials: which part has them?
+            learnt[:] = np.nan
+        terms = {name: self._shaped(self._deviation(a)) for name, a in columns.items()}
+        return self._shaped(self._deviation(T)), self._shaped(learnt), terms
+
+    def _deviation(self, columns: FloatArray) -> FloatArray:
+        """Return the standard deviation (n, k) of a combination (n, l) of the features' coefficients."""
+        covariance = self._computed_cov  # (k, l, l)
+        variance = np.einsum("np,kpq,nq->nk", columns, covariance, columns, optimize=True)
+        if np.any(columns[:, self._undefined]):
+            variance[:] = np.nan
+        return np.asarray(np.sqrt(np.maximum(variance, 0)))

@@ -43,10 +43,12 @@ class Uncertainty(PosteriorFunction):
 
     def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
         """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
+        self._computed_cov = computed
         R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-        covariance = computed if R is None else R @ computed @ R.T
+        covariance = computed.copy() if R is None else R @ computed @ R.T
         # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
         undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
+        self._undefined = undefined
         covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
         self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
         diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
