@@ -181,10 +181,11 @@ void subtract_product(Index rows, Index k, Index n, const S* L, Index ldl, const
     Eigen::Map<Vector<S>>(Y + p * ld, rows).noalias() -= block * Eigen::Map<const Vector<S>>(X + p * ld, n);
 }
 
-// The few right-hand sides make these solves a matter of reading L once; one thread does not saturate the
-// memory.
-int solve_workers(const Context& context, Index rows, Index width) {
-  return workers_for(context, static_cast<double>(rows) * static_cast<double>(width));
+// Few right-hand sides make these solves a matter of reading L once, which one thread nearly does as fast as
+// the memory allows: others pay where the blocks are large.
+int solve_workers(const Context& context, Index rows, Index width, Index k) {
+  const double work = static_cast<double>(rows) * static_cast<double>(width);
+  return workers_for(context, k > kFewColumns ? work : work / 8);
 }
 
 }  // namespace
@@ -196,7 +197,7 @@ void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>&
     const Index top = L.start(j), width = L.width(j), below = top + width;
     solve_block(width, k, L.at(top, j), L.ld(j), X.data() + top, n);
     parallel_for(
-        context, strips(n - below), solve_workers(context, n - below, width), [&](Index t, const Worker&) {
+        context, strips(n - below), solve_workers(context, n - below, width, k), [&](Index t, const Worker&) {
           const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
           subtract_product(rows, k, width, L.at(first, j), L.ld(j), X.data() + top, X.data() + first, n);
         });
@@ -224,7 +225,7 @@ void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<
     const Index top = L.start(j), width = L.width(j), below = top + width;
     std::vector<Matrix<S>> sums(static_cast<std::size_t>(strips(n - below)), Matrix<S>(width, k));
     parallel_for(
-        context, strips(n - below), solve_workers(context, n - below, width), [&](Index t, const Worker&) {
+        context, strips(n - below), solve_workers(context, n - below, width, k), [&](Index t, const Worker&) {
           const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
           blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, rows, S(1), L.at(first, j), L.ld(j),
                         X.data() + first, n, S(0), sums[static_cast<std::size_t>(t)].data(), width);
