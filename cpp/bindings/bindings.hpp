@@ -62,6 +62,7 @@ void register_conjugate_gradients(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
 void register_plsa(py::module_& m);
+void register_posterior(py::module_& m);
 void register_ridge(py::module_& m);
 void register_spectrum(py::module_& m);
 void register_svm(py::module_& m);

@@ -167,17 +167,6 @@ py::object path_of(const Formula* formula, const py::object& data, const Matrix<
   }());
 }
 
-Matrix<double> variance_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
-                           const std::optional<Vector<double>>& weights, double shift,
-                           const Matrix<double>& K, const Matrix<double>& T_new, bool covariance,
-                           double tolerance, int threads) {
-  ProblemArgument argument(formula, data, T, Matrix<double>(T.rows(), 0), weights, tolerance);
-  argument.problem.shift = shift;
-  Context context = make_context(threads);
-  const py::gil_scoped_release unlocked;
-  return variance(context, argument.problem, K, T_new, covariance);
-}
-
 GradientResult gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
                            const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
                            double shift, const std::string& criterion, const IndexList& groups,
@@ -348,9 +337,6 @@ void register_least_squares(py::module_& m) {
         py::arg("row_weights") = std::nullopt, py::arg("row_counts") = std::nullopt,
         py::arg("deviations") = std::nullopt, py::arg("left_out_rows") = IndexList(),
         py::arg("left_out_starts") = IndexList());
-  m.def("variance", &variance_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
-        py::arg("weights"), py::arg("shift"), py::arg("K"), py::arg("T_new"), py::arg("covariance"),
-        py::arg("tolerance"), py::arg("threads") = 0);
   m.def("path", &path_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);

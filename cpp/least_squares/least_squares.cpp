@@ -285,47 +285,6 @@ Solution solve(const Context& context, const Problem& problem) {
                                                  : solve_in<double>(context, problem);
 }
 
-Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
-                        const Matrix<double>& T_new, bool covariance) {
-  require(problem.formulation == Formulation::exact, "variances need formulation='exact'");
-  const Index m = problem.T.rows(), points = K.cols();
-  require(K.rows() == m, "the kernel values of the new points have ", K.rows(), " rows, there are ", m,
-          " samples");
-  require(T_new.rows() == points && T_new.cols() == problem.T.cols(),
-          "the features of the new points have shape (", T_new.rows(), ", ", T_new.cols(), "), expected (",
-          points, ", ", problem.T.cols(), ")");
-  const Assembled<double> assembled = assemble_problem<double>(context, problem);
-  const Basis& basis = assembled.basis;
-  BlockTriangle<double>& A = *assembled.A;
-  const Index n = A.pivots(), l = m - n;
-  shift_diagonal(problem.shift, m, A);
-  set_border(Matrix<double>::Zero(m, problem.Y.cols()), A);
-  partial_llt(context, A);
-  const Reduced reduced = from_factor(context, A, m, problem.Y.cols());
-  const Matrix<double> L21 = rows_of(A, n, m, n);
-
-  // t (l, points): φ(x)ᵀβ = tᵀ(Cβ)
-  Matrix<double> kept(points, l);
-  for (Index p = 0; p < l; ++p) kept.col(p) = T_new.col(basis.kept[static_cast<std::size_t>(p)]);
-  const Matrix<double> t = l > 0 ? Matrix<double>(basis.C.transpose().partialPivLu().solve(kept.transpose()))
-                                 : Matrix<double>(0, points);
-  Matrix<double> X = K;
-  if (assembled.s.size() > 0) X = assembled.s.asDiagonal() * X;
-  X = basis.transposed_times(X);
-  Matrix<double> V = X.topRows(n);
-  solve_forward(context, A, V);
-  const Matrix<double> w = X.bottomRows(l) - L21 * V;
-  // Between two points: -v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂
-  Matrix<double> left(2 * l, points), right(2 * l, points);
-  left << t, w;
-  right << reduced.schur * t - w, -t;
-  if (!covariance) return (left.cwiseProduct(right).colwise().sum() - V.colwise().squaredNorm()).transpose();
-  Matrix<double> out = left.transpose() * right;
-  blas::gemm(blas::Op::transpose, blas::Op::none, points, points, n, -1.0, V.data(), n, V.data(), n, 1.0,
-             out.data(), points);
-  return out;
-}
-
 Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis) {
   const Index m = gram.m, n = m - basis.rank();
   BlockTriangle<double> A(m, n);

@@ -80,12 +80,6 @@ struct Assembled {
 template <class S>
 Assembled<S> assemble_problem(const Context& context, const Problem& problem);
 
-// What the samples and the features add to the prior variance k(x, x) of the model function at new points, in
-// units of τ²: (points, 1), or with `covariance` (points, points). K (m, points): kernel values; T_new
-// (points, l). The uncertainty of the features' coefficients is part of it (universal kriging).
-Matrix<double> variance(const Context& context, const Problem& problem, const Matrix<double>& K,
-                        const Matrix<double>& T_new, bool covariance);
-
 // MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal
 // one.
 Matrix<double> assemble_reduced(const Context& context, const GivenGram& gram, const Basis& basis);

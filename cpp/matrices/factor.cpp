@@ -1,5 +1,6 @@
 #include "matrices/factor.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -156,27 +157,65 @@ namespace {
 constexpr Index kSolveRows = 1024;
 Index strips(Index rows) { return (rows + kSolveRows - 1) / kSolveRows; }
 
-// The few right-hand sides make these solves a matter of reading L once; one thread does not saturate the
-// memory.
-int solve_workers(const Context& context, Index rows, Index width) {
-  return workers_for(context, static_cast<double>(rows) * static_cast<double>(width));
+// Of so few columns a matrix product would spend its time copying L.
+constexpr Index kFewColumns = 4;
+
+// X (n, k) = L⁻¹ X, L (n, n) the lower triangle of a block
+template <class S>
+void solve_block(Index n, Index k, const S* L, Index ldl, S* X, Index ldx) {
+  if (k > kFewColumns) return blas::trsm_left_lower<S>(blas::Op::none, n, k, L, ldl, X, ldx);
+  const Eigen::Map<const Matrix<S>, 0, Eigen::OuterStride<>> block(L, n, n, Eigen::OuterStride<>(ldl));
+  for (Index p = 0; p < k; ++p) {
+    Eigen::Map<Vector<S>> x(X + p * ldx, n);
+    block.template triangularView<Eigen::Lower>().solveInPlace(x);
+  }
+}
+
+// Y (rows, k) -= L X, L (rows, n), X (n, k)
+template <class S>
+void subtract_product(Index rows, Index k, Index n, const S* L, Index ldl, const S* X, S* Y, Index ld) {
+  if (k > kFewColumns)
+    return blas::gemm<S>(blas::Op::none, blas::Op::none, rows, k, n, S(-1), L, ldl, X, ld, S(1), Y, ld);
+  const Eigen::Map<const Matrix<S>, 0, Eigen::OuterStride<>> block(L, rows, n, Eigen::OuterStride<>(ldl));
+  for (Index p = 0; p < k; ++p)
+    Eigen::Map<Vector<S>>(Y + p * ld, rows).noalias() -= block * Eigen::Map<const Vector<S>>(X + p * ld, n);
+}
+
+// Few right-hand sides make these solves a matter of reading L once, which one thread nearly does as fast as
+// the memory allows: others pay where the blocks are large.
+int solve_workers(const Context& context, Index rows, Index width, Index k) {
+  const double work = static_cast<double>(rows) * static_cast<double>(width);
+  return workers_for(context, k > kFewColumns ? work : work / 8);
 }
 
 }  // namespace
 
 template <class S>
 void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X) {
-  const Index n = L.pivots(), k = X.cols();
+  const Index n = X.rows(), k = X.cols();
   for (Index j = 0; j < L.pivot_block_columns(); ++j) {
     const Index top = L.start(j), width = L.width(j), below = top + width;
-    blas::trsm_left_lower<S>(blas::Op::none, width, k, L.at(top, j), L.ld(j), X.data() + top, n);
-    parallel_for(context, strips(n - below), solve_workers(context, n - below, width),
-                 [&](Index t, const Worker&) {
-                   const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
-                   blas::gemm<S>(blas::Op::none, blas::Op::none, rows, k, width, S(-1), L.at(first, j),
-                                 L.ld(j), X.data() + top, n, S(1), X.data() + first, n);
-                 });
+    solve_block(width, k, L.at(top, j), L.ld(j), X.data() + top, n);
+    parallel_for(
+        context, strips(n - below), solve_workers(context, n - below, width, k), [&](Index t, const Worker&) {
+          const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
+          subtract_product(rows, k, width, L.at(first, j), L.ld(j), X.data() + top, X.data() + first, n);
+        });
   }
+}
+
+template <class S>
+bool solve_forward(const Context& context, const Worker& worker, const BlockTriangle<S>& L, Index rows, S* X,
+                   Index k, Index ld) {
+  for (Index j = 0; j < L.pivot_block_columns(); ++j) {
+    const Index top = L.start(j), width = L.width(j), below = top + width;
+    solve_block(width, k, L.at(top, j), L.ld(j), X + top, ld);
+    if (below < rows)
+      subtract_product(rows - below, k, width, L.at(below, j), L.ld(j), X + top, X + below, ld);
+    if (worker.stopped()) return false;
+    if (worker.id() == 0) context.poll();
+  }
+  return true;
 }
 
 template <class S>
@@ -186,7 +225,7 @@ void solve_transposed(const Context& context, const BlockTriangle<S>& L, Matrix<
     const Index top = L.start(j), width = L.width(j), below = top + width;
     std::vector<Matrix<S>> sums(static_cast<std::size_t>(strips(n - below)), Matrix<S>(width, k));
     parallel_for(
-        context, strips(n - below), solve_workers(context, n - below, width), [&](Index t, const Worker&) {
+        context, strips(n - below), solve_workers(context, n - below, width, k), [&](Index t, const Worker&) {
           const Index first = below + t * kSolveRows, rows = std::min(kSolveRows, n - first);
           blas::gemm<S>(blas::Op::transpose, blas::Op::none, width, k, rows, S(1), L.at(first, j), L.ld(j),
                         X.data() + first, n, S(0), sums[static_cast<std::size_t>(t)].data(), width);
@@ -230,10 +269,12 @@ void invert(const Context& context, BlockTriangle<S>& L) {
                });
 }
 
-#define GRLS_INSTANTIATE(S)                                                            \
-  template void partial_llt<S>(const Context&, BlockTriangle<S>&);                     \
-  template void invert<S>(const Context&, BlockTriangle<S>&);                          \
-  template void solve_forward<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&); \
+#define GRLS_INSTANTIATE(S)                                                                                \
+  template void partial_llt<S>(const Context&, BlockTriangle<S>&);                                         \
+  template void invert<S>(const Context&, BlockTriangle<S>&);                                              \
+  template void solve_forward<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&);                     \
+  template bool solve_forward<S>(const Context&, const Worker&, const BlockTriangle<S>&, Index, S*, Index, \
+                                 Index);                                                                   \
   template void solve_transposed<S>(const Context&, const BlockTriangle<S>&, Matrix<S>&);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)

@@ -12,9 +12,14 @@ namespace grls {
 template <class S>
 void partial_llt(const Context& context, BlockTriangle<S>& A);
 
-// X (pivots, k) = L⁻¹ X
+// X (pivots, k) = L⁻¹ X. X may have rows of the border too: X₂ becomes X₂ - L₂₁L⁻¹X₁.
 template <class S>
 void solve_forward(const Context& context, const BlockTriangle<S>& L, Matrix<S>& X);
+
+// The same for k columns, ld apart, within a task; false where its team was stopped.
+template <class S>
+bool solve_forward(const Context& context, const Worker& worker, const BlockTriangle<S>& L, Index rows, S* X,
+                   Index k, Index ld);
 
 // X (pivots, k) = L⁻ᵀ X
 template <class S>

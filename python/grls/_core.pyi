@@ -333,19 +333,34 @@ def solve(
     precision: str = "double",
     threads: int = 0,
 ) -> Solution: ...
-def variance(
-    *,
-    formula: Formula | None,
-    data: Any,
-    T: _Floats,
-    weights: _Floats | None,
-    shift: float,
-    K: _Floats,
-    T_new: _Floats,
-    covariance: bool,
-    tolerance: float,
-    threads: int = 0,
-) -> _Floats: ...
+
+class Posterior:
+    def __init__(
+        self,
+        *,
+        formula: Formula | None,
+        data: Any,
+        T: _Floats,
+        weights: _Floats | None,
+        shift: float,
+        tolerance: float,
+        threads: int = 0,
+    ) -> None: ...
+    def variance(
+        self, *, formula: Formula, samples: Any, rows: Any, T_new: _Floats, threads: int = 0
+    ) -> _Floats: ...
+    def covariance(
+        self, *, formula: Formula, samples: Any, rows: Any, T_new: _Floats, threads: int = 0
+    ) -> _Floats: ...
+    def variance_of_given(
+        self, *, prior: _Floats, K: _Floats, T_new: _Floats, threads: int = 0
+    ) -> _Floats: ...
+    def covariance_of_given(
+        self, *, prior: _Floats, K: _Floats, T_new: _Floats, threads: int = 0
+    ) -> _Floats: ...
+
+def posterior_bytes(*, m: int, n_features: int) -> float: ...
+def covariance_bytes(*, m: int, n_points: int) -> float: ...
 def path(
     *,
     formula: Formula | None,

@@ -253,7 +253,7 @@ class _GRLS(KernelMachine):
         self.fit_seconds_ = dict(solution.seconds)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
         self._forget("logo_predictions_", "logo_score_")
-        self._forget("optimization_", "criterion_surface_", "_estimation_error")
+        self._forget("optimization_", "criterion_surface_", "_estimation_error", "_posterior_kept")
         self._forget("metric_", "feature_importances_")
         if chosen.record is not None:
             self.optimization_ = chosen.record
@@ -542,7 +542,10 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         The variance σ² of the noise in a row of weight one, where it is known: the nugget. With ``fit(X, y,
         noise=…)`` it multiplies these, so that 1 takes them as they are. None: estimated. Where both
         variances are given they say what γ is, σ²/(κΣw), and `regularization` has nothing to choose; where
-        one is given, the other follows from γ.""",
+        one is given, the other follows from γ.
+    keep_factor : bool, default=True
+        Whether the factor that variances need, made at the first call that asks for them, is kept for the
+        next: 4m² bytes, for each γ. It is not part of a pickle.""",
 )
 class GRLSRegressor(Uncertainty, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
@@ -612,6 +615,7 @@ class GRLSRegressor(Uncertainty, Regression, _GRLS):
         tol: float = 1e-8,
         max_iter: int = 1000,
         verbose: int = 0,
+        keep_factor: bool = True,
     ) -> None:
         super().__init__(
             kernel,
@@ -631,6 +635,7 @@ class GRLSRegressor(Uncertainty, Regression, _GRLS):
             max_iter=max_iter,
             verbose=verbose,
         )
+        self.keep_factor = keep_factor
         self.kernel_variance = kernel_variance
         self.noise_variance = noise_variance
 

@@ -26,6 +26,7 @@ from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
 from ._models.linear_weights import linear_weights
 from ._models.pairs_of_classes import Solved, Task, certified, parts_of, solve_by_osqp
+from ._models.parts import Decomposition
 from ._models.progress import Stages
 from ._models.samples import Samples, Training
 from ._solvers import memory
@@ -657,20 +658,25 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         """
         return np.asarray(np.log(self.predict_proba(X)))
 
-    def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
+    def decompose(self, X: Any, return_std: bool = False, groups: Any = None) -> Decomposition:
         """Return what the features say and what the kernel has learnt on top of it.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
+        return_std : bool, default=False
+            Not here: a support vector machine has no variances.
+        groups : dict, default=None
+            Names of terms, and for each the features that it is made of, by name or position.
 
         Returns
         -------
-        features, kernel : ndarrays of shape (n,) or (n, n_pairs)
-            They add up to the functions of the pairs: ``decision_function`` with "ovo".
+        Decomposition
+            A pair ``features, learnt`` of ndarrays of shape (n,) or (n, n_pairs), which add up to the
+            functions of the pairs: ``decision_function`` with "ovo"; ``terms`` has the groups.
         """
-        return super().decompose(X)
+        return super().decompose(X, return_std, groups)
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values

@@ -256,6 +256,8 @@ ESTIMATES = {
     "solve_bytes": {"order": 500, "precision": "double"},
     "path_bytes": {"m": 500, "n_outputs": 1, "n_shifts": 50, "leave_one_out": True, "n_features": 1},
     "gradient_bytes": {"m": 500, "criterion": "loo", "n_columns": 3},
+    "posterior_bytes": {"m": 500, "n_features": 3},
+    "covariance_bytes": {"n_points": 500, "m": 300},
     "ridge_columns_bytes": {"n": 500, "d": 30, "n_outputs": 2},
     "ridge_path_bytes": {"n": 500, "d": 30, "n_outputs": 2, "n_shifts": 50},
     "svm_bytes": {"largest_pair": 500, "n_pairs": 3, "solver": "native", "cache_bytes": 1e6, "threads": 2},
@@ -312,6 +314,8 @@ formula = _core.Formula([([], [1.0] * 4, [])], [("gaussian", 0, 3.0, 0.0, 0)])
 X, y, T = rng.normal(size=(m, 4)), rng.normal(size=(m, 1)), np.ones((m, 1))
 A, shifts = rng.normal(size=(20 * m, d)), np.geomspace(1e-3, 1e3, 20)
 common = {"formula": formula, "Y": y, "T": T, "weights": None, "tolerance": 1e-12, "threads": 1}
+posterior = _core.Posterior(formula=formula, data=X[:200].copy(), T=T[:200].copy(), weights=None, shift=1.0,
+                            tolerance=1e-12, threads=1)
 sizes = {"n_outputs": 1, "n_shifts": 20}
 path = {"shifts": shifts, "relative": True}
 calls = {
@@ -321,6 +325,12 @@ calls = {
             _core.path_bytes(m=m, leave_one_out=False, n_features=1, **sizes)),
     "gradient": (lambda: _core.gradient(data=X, shift=1.0, criterion="loo", groups=[], **common),
                  _core.gradient_bytes(m=m, criterion="loo", n_columns=0)),
+    "posterior": (lambda: _core.Posterior(formula=formula, data=X, T=T, weights=None, shift=1.0,
+                                          tolerance=1e-12, threads=1),
+                  _core.posterior_bytes(m=m, n_features=1)),
+    "covariance": (lambda: posterior.covariance(formula=formula, samples=X[:200].copy(), rows=X,
+                                                T_new=T, threads=1),
+                   _core.covariance_bytes(m=200, n_points=m)),
     "columns": (lambda: _core.ridge_path(rows=A, T=np.ones((20 * m, 1)), Y=A[:, :1].copy(), weights=None,
                                          dependence=1e-12, shifts=shifts, relative=True, threads=1),
                 _core.ridge_path_bytes(n=20 * m, d=d, **sizes)),
@@ -340,7 +350,7 @@ print(peak() - before, estimate)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
-@pytest.mark.parametrize("case", ["loo", "gcv", "gradient", "columns"])
+@pytest.mark.parametrize("case", ["loo", "gcv", "gradient", "posterior", "covariance", "columns"])
 def test_the_estimate_is_near_the_peak(case):
     run = subprocess.run(
         [sys.executable, "-c", PEAK, case], capture_output=True, text=True, check=False, timeout=600

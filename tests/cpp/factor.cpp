@@ -78,6 +78,29 @@ TEST(factor, a_partial_factorisation_is_that_of_eigen) {
   }
 }
 
+TEST(factor, forward_substitution_takes_the_border_along) {
+  for (const auto& [order, pivots] : {std::pair<Index, Index>{70, 64}, {700, 513}, {700, 700}})
+    for (const Index k : {1, 4, 5, 40}) {
+      const Matrix<double> A = definite(order, 9);
+      BlockTriangle<double> L(order, pivots);
+      fill(A, L);
+      partial_llt(Context(2), L);
+      const Matrix<double> factor = lower(L).leftCols(pivots);
+      const Matrix<double> X = Matrix<double>::Random(order, k);
+      Matrix<double> wanted = X;
+      factor.topRows(pivots).triangularView<Eigen::Lower>().solveInPlace(wanted.topRows(pivots));
+      wanted.bottomRows(order - pivots) -= factor.bottomRows(order - pivots) * wanted.topRows(pivots);
+      Matrix<double> together = X, alone = X;
+      solve_forward(Context(3), L, together);
+      const Context context(1);
+      parallel_for(context, 1, 1, [&](Index, const Worker& worker) {
+        CHECK(solve_forward(context, worker, L, order, alone.data(), k, order));
+      });
+      CHECK((together - wanted).cwiseAbs().maxCoeff() < 1e-11);
+      CHECK((alone - wanted).cwiseAbs().maxCoeff() < 1e-11);
+    }
+}
+
 TEST(factor, the_digits_do_not_depend_on_the_threads) {
   const Matrix<double> A = definite(700, 3);
   Matrix<double> alone;

@@ -62,4 +62,4 @@ from .selection import (
 )
 from .svm import svm_dual, svm_objective, svm_program, svm_violation
 from .topics import plsa, plsa_gap, plsa_log_likelihood, plsa_update
-from .uncertainty import kriging_system, universal_kriging
+from .uncertainty import kriging_parts, kriging_parts_of_a_prior, kriging_system, universal_kriging

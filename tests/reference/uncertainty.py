@@ -44,3 +44,26 @@ def kriging_system(Phi, cross, Phi_new, T, T_new, y, regularization, weights=Non
     rows = m if weights is None else weights.sum()
     variance = y @ solution[:m] / (rows - n_free)
     return sides.T @ solution, variance * (Phi_new - sides.T @ np.linalg.solve(system, sides))
+
+
+def kriging_parts(Phi, cross, Phi_new, T, T_new, regularization, weights=None):
+    """Covariances of the parts Tβ and g of the function at the new points, and between them, over s².
+
+    The joint normal distribution of β (of variance ϑ), g at the new points and y, given y, as ϑ → ∞:
+    cov β = S = (TᵀA⁻¹T)⁻¹,  cov(g, β) = −KᵀA⁻¹TS,  cov g = Φ_new − KᵀPK,  P as above.
+    """
+    inverse = np.linalg.inv(_noisy(Phi, regularization, weights))
+    S = np.linalg.inv(T.T @ inverse @ T)
+    P = inverse - inverse @ T @ S @ T.T @ inverse
+    between = -cross.T @ inverse @ T @ S @ T_new.T  # (n, n): g of a row, Tβ of a column
+    return T_new @ S @ T_new.T, Phi_new - cross.T @ P @ cross, between
+
+
+def kriging_parts_of_a_prior(Phi, cross, Phi_new, T, T_new, prior, regularization, weights=None):
+    """The same with a prior covariance of β in place of none: a Gaussian process of Tβ + g."""
+    A = _noisy(Phi, regularization, weights) + T @ prior @ T.T
+    known = np.vstack([T_new @ prior @ T.T, cross.T])  # with y: those of Tβ, then those of g
+    n = len(T_new)
+    joint = np.block([[T_new @ prior @ T_new.T, np.zeros((n, n))], [np.zeros((n, n)), Phi_new]])
+    joint = joint - known @ np.linalg.solve(A, known.T)
+    return joint[:n, :n], joint[n:, n:], joint[n:, :n]

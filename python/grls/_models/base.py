@@ -23,6 +23,7 @@ from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
+from .parts import Decomposition, Term, feature_groups, group_columns
 from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of, given_rows
 
 _FLOATS = [np.float64, np.float32]
@@ -194,10 +195,17 @@ class FeatureMachine(Estimator):
         fitted = FreeFeatures(self.features_, self.feature_names_free_)
         return np.asarray(fitted.at(given), dtype=np.float64)
 
+    def _evaluated(self, X: Any) -> tuple[Any, FloatArray]:
+        """Return new points, checked, and the features there."""
+        checked = self._check_new(X)
+        return checked, self._features_at(checked, X)
+
     def _parts(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two parts of the model function, each of shape (n, k)."""
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
+        return self._parts_at(*self._evaluated(X))
+
+    def _parts_at(self, checked: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return them at checked points with the features T."""
         feature_part = np.asarray(T @ self._computed_features())
         learnt_part = self._learnt(checked)
         if feature_part.shape != learnt_part.shape or feature_part.shape[1:] in ((), (0,)):
@@ -244,21 +252,58 @@ class FeatureMachine(Estimator):
         """Return values (n, k) of the model function in the shape that users see."""
         return values
 
-    def decompose(self, X: Any) -> tuple[FloatArray, FloatArray]:
+    def decompose(self, X: Any, return_std: bool = False, groups: Any = None) -> Decomposition:
         """Return what the features say and what was learnt on top of it.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
+        return_std : bool, default=False
+            Whether to return standard deviations of the parts too (`GRLSRegressor` has them). The parts are
+            correlated: their variances do not add up to that of ``predict``. NaN where a conditionally
+            positive definite kernel leaves undefined which part polynomials belong to.
+        groups : dict, default=None
+            Names of terms, and for each the features that it is made of, by name or position, as in
+            ``{"trend": ["x0", "x0^2"], "season": [3, 4]}``.
 
         Returns
         -------
-        features, learnt : ndarrays of shape (n,) or (n, k)
-            They add up to ``predict`` (regression) or ``decision_function`` (classification).
+        Decomposition
+            A pair ``features, learnt`` of ndarrays of shape (n,) or (n, k), which add up to ``predict``
+            (regression) or ``decision_function`` (classification); with the attributes ``features``,
+            ``learnt``, ``features_std``, ``learnt_std`` and ``terms``, a dict of the groups' ``values`` and
+            ``std``.
         """
-        feature_part, learnt_part = self._parts(X)
-        return self._shaped(feature_part), self._shaped(learnt_part)
+        points, T = self._evaluated(X)
+        feature_part, learnt_part = self._parts_at(points, T)
+        columns = self._group_columns(X, T, groups)
+        b = self._computed_features()
+        values = {name: self._shaped(a @ b) for name, a in columns.items()}
+        parts = self._shaped(feature_part), self._shaped(learnt_part)
+        if not return_std:
+            return Decomposition(*parts, terms={name: Term(value, None) for name, value in values.items()})
+        of_features, of_learnt, of_terms = self._deviations(points, T, columns)
+        terms = {name: Term(values[name], of_terms[name]) for name in values}
+        return Decomposition(*parts, of_features, of_learnt, terms)
+
+    def _group_columns(self, X: Any, T: FloatArray, groups: Any) -> dict[str, FloatArray]:
+        """Return for each group of features a (n, l), so that ab is what they say."""
+        members = feature_groups(groups, self.feature_names_free_)
+        free = FreeFeatures(self.features_, self.feature_names_free_)
+        R = free.user_units() if members else None
+        plain = T
+        if R is not None:
+            plain = free.plain_at(given_rows(X, self._validate(X, reset=False)))
+        return {name: group_columns(T, plain, R, chosen) for name, chosen in members.items()}
+
+    def _deviations(
+        self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        """Return the standard deviations of both parts and of groups of features."""
+        raise ValueError(
+            f"{type(self).__name__} has no variances: return_std=True is for decompose of GRLSRegressor"
+        )
 
 
 class KernelMachine(FeatureMachine, KernelEstimator):

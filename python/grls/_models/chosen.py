@@ -54,11 +54,11 @@ class Chosen:
         # A coefficient of Z is the function at a point where the kernel is 0 and Z a unit vector.
         F, Z, tau = self.parts.F, self.parts.Z, self.feature_variance
         f, p = F.shape[1], Z.shape[1]
-        K = np.hstack([np.zeros((len(Z), f)), tau * Z])
+        K = np.vstack([np.zeros((f, len(Z))), tau * Z.T])
         prior = np.diag(np.concatenate([np.zeros(f), np.full(p, tau)]))
         each = np.broadcast_to(self.regularization, solution.c.shape[1])
         by_gamma = {
-            gamma: prior + self.problem.variance(gamma, K, np.eye(f + p, f), covariance=True)
+            gamma: self.problem.posterior(gamma).of_values(prior, K, np.eye(f + p, f), covariance=True)
             for gamma in np.unique(each)
         }
         A = self.parts.A

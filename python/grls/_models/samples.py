@@ -183,6 +183,10 @@ class FreeFeatures:
         units = getattr(self.transformer, "user_units", None)
         return None if units is None else units()
 
+    def plain_at(self, given: Any) -> FloatArray:
+        """Return the features (n, l) as users know them, at any rows."""
+        return np.asarray(features.evaluate(self.transformer.transform(given), given.shape[0]))
+
     def at(self, given: Any) -> FloatArray:
         """Return T (n, l) at any rows."""
         n_rows = given.shape[0]

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._selection.estimation_error import EstimationError, Refit, estimation_error
-from .._solvers import memory
 from .._solvers.results import Outputs
 from .._validation import FloatArray
 from .._warnings import warn
@@ -17,13 +16,13 @@ from ..kernels.polynomials import polynomial_columns
 from .chosen import Chosen
 from .cross_validation import CrossValidation, leave_out
 from .fitted import FittedProblem
-from .regression import RegressionFunction
+from .posterior import PosteriorFunction
 from .samples import FreeFeatures, Training, noise_variances
 
 _INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
 
-class Uncertainty(RegressionFunction):
+class Uncertainty(PosteriorFunction):
     """A regressor of least squares with predictive variances and standard errors."""
 
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
@@ -44,10 +43,12 @@ class Uncertainty(RegressionFunction):
 
     def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
         """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
+        self._computed_cov = computed
         R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-        covariance = computed if R is None else R @ computed @ R.T
+        covariance = computed.copy() if R is None else R @ computed @ R.T
         # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
         undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
+        self._undefined = undefined
         covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
         self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
         diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
@@ -146,8 +147,8 @@ class Uncertainty(RegressionFunction):
             Points.
         return_std : bool, default=False
             Whether to return standard deviations too. They include the uncertainty of the features'
-            coefficients: far from the data the band widens as the trend's own uncertainty does. A call costs
-            a factorisation as the fit did, for the model stores no matrix.
+            coefficients: far from the data the band widens as the trend's own uncertainty does. The first
+            call costs a factorisation as the fit did, whose factor is kept unless ``keep_factor=False``.
         return_cov : bool, default=False
             Whether to return the covariance matrix between the points instead.
         with_noise : bool, default=False
@@ -171,19 +172,17 @@ class Uncertainty(RegressionFunction):
         """
         if return_std and return_cov:
             raise ValueError("ask for return_std or for return_cov, not for both")
-        feature_part, learnt_part = self._parts(X)
+        points, T = self._evaluated(X)
+        feature_part, learnt_part = self._parts_at(points, T)
         mean = self._shaped(feature_part + learnt_part)
         if not return_std and not return_cov:
             return mean
-        variance = self._variance(X, covariance=return_cov)  # (n[, n], k)
+        variance = self._function_variance(points, T, covariance=return_cov)  # (n[, n], k)
         if unconditional:
-            variance = variance + self._estimation_variance(X, covariance=return_cov)
+            self._add_estimation_variance(points, T, variance)
         if with_noise:
-            each = self._noise_at(noise, len(mean))[:, None] * self.noise_variance_
-            if return_cov:
-                variance[np.arange(len(mean)), np.arange(len(mean))] += each
-            else:
-                variance = variance + each
+            own = np.einsum("iik->ik", variance) if return_cov else variance  # a view
+            own += self._noise_at(noise, len(mean))[:, None] * self.noise_variance_
         if return_std:
             variance = np.sqrt(np.maximum(variance, 0))
         return mean, variance[..., 0] if mean.ndim == 1 else variance
@@ -267,48 +266,10 @@ class Uncertainty(RegressionFunction):
             self._estimation_error = known
         return known
 
-    def _estimation_variance(self, X: Any, *, covariance: bool) -> FloatArray:
-        """Return what is added to `_variance` by γ and the kernel's parameters being estimates."""
-        error = self._error_of_estimation()
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
-        n_points, n_outputs = len(T), len(self.kernel_variance_)
-        total = np.zeros((n_points, n_points, n_outputs) if covariance else (n_points, n_outputs))
-        for slope in error.slopes(lambda end: end.at(checked, T, self.X_fit_)):
-            total += np.einsum("ik,jk->ijk", slope, slope) if covariance else slope**2
-        return total
-
-    def _variance(self, X: Any, *, covariance: bool) -> FloatArray:
-        """Return the variance of the function at X, (n, k), or the covariance, (n, n, k)."""
-        if self.formulation != "exact":
-            raise ValueError('variances are those of formulation="exact"')
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
-        if self.solver == "cg":  # what was fitted without a matrix may have no room for one
-            memory.affordable_precision("double", len(self.dual_coef_), 0, stored=False)
-        fitted = FittedProblem.of(self)
-        problem, parts, tau = fitted.problem, fitted.parts, fitted.tau
-        prior = self.kernel_.matrix(checked, checked) if covariance else self.kernel_.diagonal(checked)
-        Z, Z_fit = np.empty((len(T), 0)), np.empty((len(self._T_fit), 0))
-        if parts is not None:
-            Z_fit, (T, Z) = parts.Z, parts.at(T)
-            prior = prior + tau * (Z @ Z.T if covariance else np.einsum("ij,ij->i", Z, Z))
-        n_points = checked.shape[0]
-        # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
-        step = n_points if covariance else max(2048, len(self.dual_coef_) // 2)
-
-        def posterior(gamma: float) -> FloatArray:
-            blocks = []
-            for start in range(0, n_points, step):
-                part = slice(start, start + step)
-                K = self.kernel_.matrix(self.X_fit_, checked[part]) + tau * (Z_fit @ Z[part].T)
-                blocks.append(problem.variance(gamma, K, T[part], covariance=covariance))
-            return np.asarray(prior + (blocks[0] if covariance else np.concatenate(blocks)[:, 0]))
-
-        gammas = np.broadcast_to(self.regularization_, len(self.kernel_variance_))
-        by_gamma = {gamma: posterior(gamma) for gamma in np.unique(gammas)}
-        scaled = [by_gamma[gamma] * tau for gamma, tau in zip(gammas, self.kernel_variance_, strict=True)]
-        return np.stack(scaled, axis=-1)
+    def _add_estimation_variance(self, points: Any, T: FloatArray, variance: FloatArray) -> None:
+        """Add to variances (n, k) or (n, n, k) that γ and the kernel's parameters are estimates."""
+        for slope in self._error_of_estimation().slopes(lambda end: end.at(points, T, self.X_fit_)):
+            variance += np.einsum("ik,jk->ijk", slope, slope) if variance.ndim == 3 else slope**2
 
 
 def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from .._validation import FloatArray
 from . import kernel_values, memory
 from .groups import Groups
 from .kernel_values import Formula, Gram, GramSource
+from .posterior import Posterior
 from .rank import dependence_tolerance
 from .results import Gradient, Path, ReducedMatrix, Solution, SvmSolution
 from .runtime import get_num_threads
@@ -141,22 +142,10 @@ class KernelProblem:
             **more,
         )
 
-    def variance(
-        self,
-        regularization: float,
-        K: FloatArray,
-        T_new: FloatArray,
-        *,
-        covariance: bool,
-    ) -> FloatArray:
-        """Return what data and features add to the prior variance at new points (see the core)."""
-        return _core.variance(
-            **self._arguments(),
-            shift=regularization * self.total_weight,
-            K=K,
-            T_new=T_new,
-            covariance=covariance,
-        )
+    def posterior(self, regularization: float) -> Posterior:
+        """Return the factor at one γ, for variances at any number of points."""
+        shift = regularization * self.total_weight
+        return Posterior(_core.Posterior(**self._arguments(), shift=shift))
 
     def svm(
         self,

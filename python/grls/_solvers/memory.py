@@ -99,6 +99,16 @@ def gradient_bytes(n_samples: int, criterion: str, n_columns: int, n_left_out: i
     )
 
 
+def posterior_bytes(n_samples: int, n_free: int) -> float:
+    """Return what a factor that is kept takes."""
+    return float(_core.posterior_bytes(m=n_samples, n_features=n_free))
+
+
+def covariance_bytes(n_samples: int, n_points: int) -> float:
+    """Return what the covariance of so many points takes, beside the factor."""
+    return float(_core.covariance_bytes(m=n_samples, n_points=n_points))
+
+
 def ridge_columns_bytes(n_samples: int, n_columns: int, n_outputs: int) -> float:
     """Return what a factorisation of the order of the columns takes."""
     return float(_core.ridge_columns_bytes(n=n_samples, d=n_columns, n_outputs=n_outputs))

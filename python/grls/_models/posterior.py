@@ -1,0 +1,183 @@
+"""The posterior of a fitted regression: variances of its function and of its parts, from a factor kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._solvers import memory
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.posterior import Posterior
+from .._validation import FloatArray
+from .feature_prior import beside
+from .fitted import FittedProblem
+from .regression import RegressionFunction
+
+_WAY_OUT = "ask for fewer rows at a time"
+
+
+class FittedPosterior:
+    """Covariances of a fitted model at any points, from a factor of 4m² bytes for each γ.
+
+    Where the factors are not kept, one at a time is made in each call.
+    """
+
+    def __init__(self, model: Any, *, keeps: bool) -> None:
+        self._kernel, self._samples = model.kernel_, model.X_fit_
+        if self._kernel.pairwise:
+            self._kernel.diagonal(None)  # refuses: nothing is known of k(x, x)
+        fitted = FittedProblem.of(model)
+        problem = fitted.problem
+        self.gammas = fitted.gammas
+        self._parts, self._tau = fitted.parts, fitted.tau
+        self._n_free = problem.T.shape[1]
+        # The formula of Φ + τZZᵀ with its points; None: the kernel gives matrices only.
+        self._whole = None if problem.gram.formula is None else (problem.gram.formula, problem.X)
+        each: list[float] = list(dict.fromkeys(self.gammas.tolist()))
+        self._require_room(len(each) if keeps else 1)
+        self._factors: dict[float, Posterior] = {}
+        self._problem: KernelProblem | None = None
+        if keeps:
+            self._factors = {gamma: problem.posterior(gamma) for gamma in each}
+        else:
+            self._problem = problem
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples there are."""
+        return int(self._samples.shape[0])
+
+    def _require_room(self, n_factors: int) -> None:
+        stored = 8.0 * self.n_samples**2 if self._whole is None else 0.0
+        remedy = "" if n_factors == 1 else "; keep_factor=False takes one factor at a time"
+        memory.require(
+            n_factors * memory.posterior_bytes(self.n_samples, self._n_free) + stored,
+            f"a variance beside {self.n_samples} samples",
+            "use NystromGRLSRegressor, or fewer samples" + remedy,
+        )
+
+    def by_gamma(self, compute: Callable[[Posterior], FloatArray]) -> dict[float, FloatArray]:
+        """Return what `compute` makes of the factor of each γ."""
+        if self._problem is None:
+            return {gamma: compute(factor) for gamma, factor in self._factors.items()}
+        each = dict.fromkeys(self.gammas.tolist())
+        return {gamma: compute(self._problem.posterior(gamma)) for gamma in each}
+
+    def function(self, points: Any, T: FloatArray, *, covariance: bool = False) -> dict[float, FloatArray]:
+        """Return for each γ the variance (n,) of the function, or (n, n), in units of the kernel's.
+
+        `points` are checked rows as the kernel reads them, T the features there.
+        """
+        Z = np.empty((len(T), 0))
+        if self._parts is not None:
+            T, Z = self._parts.at(T)
+        if self._whole is None:
+            return self._of_matrices(points, np.ascontiguousarray(T), Z, covariance=covariance)
+        formula, samples = self._whole
+        rows = beside(points, Z, self._tau) if Z.shape[1] and self._tau else points
+        return self.by_gamma(lambda p: p.of_rows(formula, samples, rows, T, covariance=covariance))
+
+    def learnt(self, points: Any) -> dict[float, FloatArray]:
+        """Return for each γ the variance (n,) of what is learnt beside the features."""
+        none = np.zeros((points.shape[0], self._n_free))
+        if self._whole is None:
+            return self._of_matrices(points, none, np.empty((len(none), 0)), covariance=False)
+        formula, samples = self._whole
+        if self._parts is not None:
+            formula, samples = self._kernel.lower(self._samples.shape[1]), self._samples
+        return self.by_gamma(lambda p: p.of_rows(formula, samples, points, none, covariance=False))
+
+    def _of_matrices(
+        self, points: Any, T: FloatArray, Z: FloatArray, *, covariance: bool
+    ) -> dict[float, FloatArray]:
+        """Return variances with a kernel that is a function of Python."""
+        tau, n_points = self._tau, points.shape[0]
+        if covariance:
+            prior = self._kernel.matrix(points, points) + tau * (Z @ Z.T)
+        else:
+            prior = self._kernel.diagonal(points) + tau * np.einsum("ij,ij->i", Z, Z)
+        # Points at a time, so that their block of kernel values stays bounded; a covariance needs them all.
+        step = n_points if covariance else max(2048, self.n_samples // 2)
+
+        def blocks(factor: Posterior) -> FloatArray:
+            found = []
+            for start in range(0, n_points, step):
+                part = slice(start, start + step)
+                K = self._kernel.matrix(points[part], self._samples)
+                if Z.shape[1] and self._parts is not None:
+                    K = K + tau * (Z[part] @ self._parts.Z.T)
+                found.append(factor.of_values(prior[part], K, T[part], covariance=covariance))
+            return found[0] if covariance else np.concatenate(found)
+
+        return self.by_gamma(blocks)
+
+
+class PosteriorFunction(RegressionFunction):
+    """A regressor with a posterior; subclasses have the parameter `keep_factor`."""
+
+    def __getstate__(self) -> Any:
+        # A factor is made again where it is needed: models in files stay small.
+        return {name: value for name, value in super().__getstate__().items() if name != "_posterior_kept"}
+
+    def _posterior(self) -> FittedPosterior:
+        """Return the posterior; made when first asked for, and kept with `keep_factor`."""
+        if self.formulation != "exact":
+            raise ValueError('variances are those of formulation="exact"')
+        known: FittedPosterior | None = self.__dict__.get("_posterior_kept")
+        if known is None or not np.array_equal(known.gammas, self._gammas()) or not self.keep_factor:
+            known = FittedPosterior(self, keeps=bool(self.keep_factor))
+            self.__dict__.pop("_posterior_kept", None)
+            if self.keep_factor:
+                self._posterior_kept = known
+        return known
+
+    def _gammas(self) -> FloatArray:
+        return np.broadcast_to(self.regularization_, len(self.kernel_variance_))
+
+    def _in_units(self, by_gamma: dict[float, FloatArray]) -> FloatArray:
+        """Return (…, k) from the values of each γ, (…), which may be overwritten."""
+        gammas, scales = self._gammas().tolist(), self.kernel_variance_
+        if len(gammas) == 1:
+            only = by_gamma[gammas[0]]
+            only *= scales[0]
+            return only[..., None]
+        first = by_gamma[gammas[0]]
+        out = np.empty((*first.shape, len(gammas)))
+        for output, gamma in enumerate(gammas):
+            np.multiply(by_gamma[gamma], scales[output], out=out[..., output])
+        return out
+
+    def _function_variance(self, points: Any, T: FloatArray, *, covariance: bool) -> FloatArray:
+        """Return the variance of the function at points, (n, k), or the covariance, (n, n, k)."""
+        posterior = self._posterior()
+        if covariance:
+            self._require_room_for_covariance(len(T), posterior.n_samples)
+        return self._in_units(posterior.function(points, T, covariance=covariance))
+
+    def _require_room_for_covariance(self, n_points: int, n_samples: int) -> None:
+        outputs = len(self.kernel_variance_)
+        several = 8.0 * n_points**2 * (outputs if outputs > 1 else 0)
+        memory.require(
+            memory.covariance_bytes(n_samples, n_points) + several,
+            f"the covariance of {n_points} rows",
+            _WAY_OUT + ", or for return_std",
+        )
+
+    def _deviations(
+        self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        learnt = np.sqrt(np.maximum(self._in_units(self._posterior().learnt(points)), 0))
+        if self._undefined:  # a kernel that is known up to polynomials: which part has them?
+            learnt[:] = np.nan
+        terms = {name: self._shaped(self._deviation(a)) for name, a in columns.items()}
+        return self._shaped(self._deviation(T)), self._shaped(learnt), terms
+
+    def _deviation(self, columns: FloatArray) -> FloatArray:
+        """Return the standard deviation (n, k) of a combination (n, l) of the features' coefficients."""
+        covariance = self._computed_cov  # (k, l, l)
+        variance = np.einsum("np,kpq,nq->nk", columns, covariance, columns, optimize=True)
+        if np.any(columns[:, self._undefined]):
+            variance[:] = np.nan
+        return np.asarray(np.sqrt(np.maximum(variance, 0)))
