@@ -72,6 +72,14 @@ def _column(name: str, values: Any) -> list[str]:
     return _numbers(values)
 
 
+def _fitting(widths: Sequence[int], first: int) -> int:
+    """Return how many columns of these widths, and a mark for the others, fit beside the names."""
+    ends = first + np.cumsum(np.asarray(widths, dtype=int) + 2)
+    if len(ends) == 0 or ends[-1] <= _WIDTH:
+        return len(ends)
+    return max(int(np.count_nonzero(ends + 3 <= _WIDTH)), 1)
+
+
 def _shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
@@ -145,6 +153,11 @@ class Table:
             max([len(head), *[len(row[i + 1]) for row in plain + with_remarks if i + 1 < len(row)]])
             for i, head in enumerate(heads)
         ]
+        shown = _fitting(widths, min(max([len(self.title), *[len(row[0]) for row in cells]]), 12))
+        if shown < len(heads):  # those to the right are left out
+            heads = [*heads[:shown], "…"]
+            cells = [row if row[0] in self.remarks else [*row[: shown + 1], "…"] for row in cells]
+            widths = [*widths[:shown], 1]
         room = max(_WIDTH - sum(width + 2 for width in widths), 4)
         first = min(max([len(self.title), *[len(row[0]) for row in cells]]), room)
         slack = _WIDTH - first - sum(width + 2 for width in widths)
@@ -359,6 +372,8 @@ class Summary:
         lines = textwrap.wrap(self.title, _WIDTH) or [""]
         rule = "="
         for section in self.sections:
+            if isinstance(section, Table) and not len(section.rows):
+                continue
             lines += [rule * _WIDTH, *section._lines()]
             rule = "-"
         texts = [("", note) for note in self.notes] + [("warning: ", text) for text in self.warnings]

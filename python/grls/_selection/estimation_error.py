@@ -27,6 +27,7 @@ from . import regularization as _selection
 from .descent import Objective
 from .kernel_choice import KernelChoice
 from .kernel_parameters import GridSearch, Optimization
+from .metric import Metric
 from .parameters import Parameters
 
 # No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
@@ -41,6 +42,9 @@ _STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all
 _FEWEST_DEGREES = 2.0
 
 _SMALLEST_SHARE = 1 / 64  # of a standard error, where the matrix is not definite farther away
+
+
+Record = Optimization | GridSearch | KernelChoice | Metric
 
 
 @dataclass
@@ -72,7 +76,9 @@ class EstimationError:
     """How sure the estimated parameters are, and what the model would be if they were others."""
 
     labels: list[str]  # of the logarithms; γ is the last
-    covariance: FloatArray  # (p, p) of them; zero for those at a bound
+    values: FloatArray  # (p,) whose logarithms they are
+    offsets: FloatArray  # (p,) what was added to a parameter, for it to be positive
+    covariance: FloatArray  # (p, p) of the logarithms; zero for those at a bound
     axes: list[Axis]
 
     def slopes(self, of: Callable[[Refit], FloatArray]) -> Iterator[FloatArray]:
@@ -96,7 +102,7 @@ def estimation_error(
     problem: KernelProblem,
     targets: FloatArray,
     gamma: float,
-    record: Optimization | GridSearch | KernelChoice | None,
+    record: Record | None,
     path: FloatArray,
 ) -> EstimationError:
     """Return the error of what "reml" chose.
@@ -109,12 +115,12 @@ def estimation_error(
         Of all rows.
     gamma : float
         The γ chosen.
-    record : Optimization, GridSearch, KernelChoice or None
+    record : Optimization, GridSearch, KernelChoice, Metric or None
         How the kernel's parameters were chosen; None: they were given.
     path : ndarray of shape (g,)
         The γ tried.
     """
-    parameters = None if record is None else _tuned(problem, record)
+    parameters = None if record is None else tuned_parameters(problem, record)
     if parameters is None:
         labels, free = ["γ"], np.array([path.min() < gamma < path.max()])
         information = _information_of_gamma(problem, targets, gamma)
@@ -130,13 +136,15 @@ def estimation_error(
     directions = np.zeros((len(labels), len(values)))
     directions[free] = vectors * errors
     axes = [_axis(problem, targets, parameters, start, direction) for direction in directions.T]
-    return EstimationError(labels, directions @ directions.T, [axis for axis in axes if axis is not None])
+    offsets = np.zeros(1) if parameters is None else np.append(parameters.offsets, 0.0)
+    covariance = directions @ directions.T
+    return EstimationError(labels, start, offsets, covariance, [axis for axis in axes if axis is not None])
 
 
-def _tuned(problem: KernelProblem, record: Optimization | GridSearch | KernelChoice) -> Parameters | None:
+def tuned_parameters(problem: KernelProblem, record: Record) -> Parameters | None:
     """Return the parameters that were chosen, as far as the criterion has derivatives by them."""
     n_columns = problem.X.shape[1]
-    labels = ["sigma"] if isinstance(record, KernelChoice) else record.parameters
+    labels = ["sigma"] if isinstance(record, KernelChoice | Metric) else record.parameters
     names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in labels))
     if not isinstance(record, Optimization):
         names = [name for name in names if _has_derivative(problem.kernel, name, n_columns)]
@@ -153,7 +161,7 @@ def _has_derivative(kernel: Kernel, name: str, n_columns: int) -> bool:
 
 def _inside(
     start: FloatArray,
-    record: Optimization | GridSearch | KernelChoice | None,
+    record: Record | None,
     parameters: Parameters,
     X: Any,
     path: FloatArray,
