@@ -20,6 +20,8 @@ from .._solvers.results import Path, ReducedMatrix
 from .._validation import FloatArray
 from .kernel_test import restricted_criterion
 
+_NO_NOISE = 1e-14  # of the size of the spectrum, in place of a shift of zero
+_ROUNDING = 1e-9  # a leverage as close to one is one
 _STEP = 0.1  # of log γ, in differences of the criterion
 
 
@@ -29,6 +31,16 @@ class LeftOut:
 
     residuals: FloatArray  # (m, k)
     variances: FloatArray  # (m,) of these, noise included, in units of the kernel variance
+    known: Any  # (m,) bool: not of a row that alone determines a feature; the others are NaN
+
+    @property
+    def note(self) -> str:
+        """What to say of rows that are not known, or ""."""
+        n_unknown = int(np.count_nonzero(~self.known))
+        if not n_unknown:
+            return ""
+        rows = "1 row determines" if n_unknown == 1 else f"{n_unknown} rows determine"
+        return f"{rows} a feature alone: without it there is no prediction, and scores leave it out."
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,9 @@ class FitStatistics:
             "fit fewer samples",
         )
         reduced = merged.problem.reduced(merged.targets, leave_one_out=True)
-        path = reduced.at(np.array([gamma * merged.total_weight]))
+        # An interpolation is the limit of small shifts: one that rounding does not see.
+        least = _NO_NOISE * reduced.at(np.array([1.0]), relative=True).unit
+        path = reduced.at(np.array([max(gamma * merged.total_weight, least)]))
         return cls(merged, reduced, path, units, determinate)
 
     @property
@@ -113,14 +127,17 @@ class FitStatistics:
         c = (self.path.c[0] / np.sqrt(merged.point_weights)[:, None])[merged.place]
         B = np.asarray(self.path.diagonal[0])[merged.place]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if s == 0:  # no noise: copies of a row leave nothing to predict
-                alone = share >= 1
-                precision = np.where(alone, share * B, np.inf)
-                residuals = np.where(alone[:, None], c / precision[:, None], 0.0)
-            else:
-                precision = (1 - share) / s + share * B
-                residuals = (merged.deviations / s + c) / precision[:, None]
-            return LeftOut(residuals, 1 / (own * precision))
+            precision = (1 - share) / s + share * B
+            residuals = (merged.deviations / s + c) / precision[:, None]
+            variances = 1 / (own * precision)
+        known = ~(self._decisive[merged.place] & (share >= 1))
+        return LeftOut(np.where(known[:, None], residuals, np.nan), np.where(known, variances, np.nan), known)
+
+    @property
+    def _decisive(self) -> Any:
+        """Which points a feature cannot do without: their leverage on the features is one."""
+        Q = linalg.qr(self._features, mode="economic")[0]
+        return 1 - np.einsum("ij,ij->i", Q, Q) < _ROUNDING
 
     @cached_property
     def _features(self) -> FloatArray:

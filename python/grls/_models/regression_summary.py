@@ -23,7 +23,7 @@ from .fit_statistics import FitStatistics
 from .fitted import FittedProblem
 from .kernel_test import kernel_test
 from .regression import RegressionFunction
-from .summaries import Solved, facts
+from .summaries import DROPPED, Solved, facts
 from .uncertainty import Uncertainty, require_likelihood
 
 _LOW, _HIGH = "2.5 %", "97.5 %"
@@ -105,7 +105,7 @@ def _coefficient_table(model: Any, coefficients: FloatArray, errors: Coefficient
     remarks = {}
     for name, used, known in zip(names, support, np.isfinite(std), strict=True):
         if not used:
-            remarks[name] = "dropped: it depends linearly on others"
+            remarks[name] = DROPPED
         elif not known:
             remarks[name] = "not defined: see below"
     return Table("coefficients", "feature", names, columns, remarks)
@@ -119,6 +119,8 @@ def _share(part: FloatArray, whole: FloatArray, weights: FloatArray) -> float:
 
 
 def _r2(y: FloatArray, residuals: FloatArray, weights: FloatArray) -> float:
+    if len(y) == 0:
+        return np.nan
     spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
     return 1 - float(weights @ residuals**2) / spread if spread > 0 else np.nan
 
@@ -149,7 +151,7 @@ def _kernel_values(
             text = f"{'<= ' if beyond_all else ''}{test.p_value:.2g}"
             values += [
                 Value("likelihood_ratio", "restricted likelihood ratio", test.statistic),
-                Value("p_value", "p where there is no such part", test.p_value, text),
+                Value("p_value", "its p-value", test.p_value, text),
             ]
             notes.append(_on_the_test(solved, n_simulations) + on_search)
     return Values(f"{solved.part} part" if solved.part == "kernel" else solved.part, values), notes
@@ -170,7 +172,7 @@ def _fit_values(
     solved: Solved, statistics: FitStatistics, output: int, n_parameters: int, variance: float
 ) -> Values:
     """Return likelihoods and how well the fit does, on its rows and on rows left out."""
-    merged, left = statistics.merged, statistics.left_out
+    merged, left, known = statistics.merged, statistics.left_out, statistics.left_out.known
     y = solved.targets[:, output] + _column(solved.expected, output)
     restricted, plain = statistics.restricted_log_likelihood, statistics.log_likelihood
     residuals, variances = left.residuals[:, 0], variance * left.variances
@@ -191,12 +193,12 @@ def _fit_values(
             ),
             Value("bic", "BIC", -2 * plain + n_parameters * float(np.log(rows))),
             Value("r2", "R²", _r2(y, statistics.residuals[:, 0], merged.weights)),
-            Value("loo_r2", "R², rows left out", _r2(y, residuals, merged.weights)),
+            Value("loo_r2", "R², rows left out", _r2(y[known], residuals[known], merged.weights[known])),
             Value("n_parameters", "parameters of AIC and BIC", n_parameters),
             Value(
                 "loo_log_score",
                 "log score, rows left out",
-                float(np.average(scores, weights=merged.counts)),
+                float(np.average(scores[known], weights=merged.counts[known])) if known.any() else np.nan,
             ),
         ],
     )
@@ -260,16 +262,17 @@ class RegressionSummary(RegressionFunction):
         errors = self._coefficient_errors(statistics, o, unconditional)
         scales = self._scales(statistics, o)
         kernel, notes = _kernel_values(self, solved, statistics, o, n_simulations, random_state)
-        coefficients = np.asarray(self.feature_coef_).reshape(self.n_features_free_, -1)[:, o]
+        coefficients = np.asarray(self.feature_coef_).reshape(self.n_features_free_, n_outputs)[:, o]
         n_parameters = len(statistics.path.kept) + 1 + self._n_estimated()
         sections: list[Table | Values] = [
-            facts(self, solved, statistics),
+            facts(self, solved, statistics, [o]),
             _coefficient_table(self, coefficients, errors),
             kernel,
             scales.table(),
             _fit_values(solved, statistics, o, n_parameters, statistics.kernel_variance),
         ]
-        notes = [note for note in [errors.note, *notes, scales.note] if note]
+        about = errors.note if self.n_features_free_ else ""
+        notes = [note for note in [about, *notes, scales.note, statistics.left_out.note] if note]
         if not solved.determinate:
             notes.append("The kernel is known up to polynomials only: there is no likelihood of the targets.")
         return Summary(_title(self, o, n_outputs), sections, notes, self.fit_warnings_)
@@ -291,10 +294,11 @@ class UncertainSummary(RegressionSummary, Uncertainty):
             if self.regularization != "reml":
                 note += '; after regularization="reml" they can account for the choice'
             return CoefficientErrors(std, np.full(len(std), self.degrees_of_freedom_), f"{note}.")
-        degrees = self.feature_degrees_of_freedom().reshape(len(std), -1)
+        n_outputs = len(self.kernel_variance_)
+        degrees = self.feature_degrees_of_freedom().reshape(len(std), n_outputs)
         estimated = "γ and the kernel's parameters" if hasattr(self, "optimization_") else "γ"
         note = f"Standard errors and df account for {estimated} being estimates."
-        return CoefficientErrors(std, degrees[:, -1 if degrees.shape[1] == 1 else output], note)
+        return CoefficientErrors(std, degrees[:, output], note)
 
     def _has_likelihood(self) -> bool:
         """Whether γ was estimated by a likelihood that tells how sure it is."""

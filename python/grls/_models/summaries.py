@@ -20,6 +20,8 @@ from ..summary import Summary, Table, Value, Values
 from .classification import OneVersusAll, winner
 from .fit_statistics import FitStatistics
 
+DROPPED = "dropped: it depends linearly on others"
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -65,11 +67,14 @@ def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.6g}"
 
 
-def facts(model: Any, solved: Solved, statistics: FitStatistics, more: Sequence[Value] = ()) -> Values:
-    """Return what was fitted to what."""
+def facts(
+    model: Any, solved: Solved, statistics: FitStatistics, outputs: Any, more: Sequence[Value] = ()
+) -> Values:
+    """Return what was fitted to what, for some outputs."""
     merged = statistics.merged
     kept, n_features = int(model.feature_support_.sum()), model.n_features_free_
-    gamma = statistics.shift / merged.total_weight
+    gammas = np.unique(solved.gammas[outputs])
+    shown = f"{gammas[0]:.4g}" if len(gammas) == 1 else f"{gammas[0]:.4g} to {gammas[-1]:.4g}"
     how = f"chosen by {model.regularization!r}" if isinstance(model.regularization, str) else "given"
     values = [
         Value("n_rows", "rows", merged.n_rows),
@@ -77,12 +82,16 @@ def facts(model: Any, solved: Solved, statistics: FitStatistics, more: Sequence[
         Value("n_features", "features", kept, None if kept == n_features else f"{kept} of {n_features}"),
         *more,
         Value("kernel", solved.part, re.sub(r"\d+\.\d{6,}(e-?\d+)?", _rounded, solved.learner)),
-        Value("regularization", f"regularization {solved.symbol}", gamma, f"{gamma:.4g}, {how}"),
+        Value(
+            "regularization",
+            f"regularization {solved.symbol}",
+            float(gammas[0]) if len(gammas) == 1 else solved.gammas[outputs],
+            f"{shown}, {how}",
+        ),
     ]
-    if np.isfinite(getattr(model, "feature_variance_", model.feature_variance)):
-        values.append(
-            Value("feature_variance", "variance of the features' coefficients", model.feature_variance_)
-        )
+    variance = getattr(model, "feature_variance_", model.feature_variance)
+    if np.isfinite(variance):
+        values.append(Value("feature_variance", "variance of the coefficients", float(variance)))
     return Values("", values)
 
 
@@ -101,6 +110,61 @@ class ClassificationSummary(OneVersusAll):
             and ``loo_accuracy``.
         """
         solved = self._solved()
+        judged = _Judged.of(solved)
+        statistics, k = judged.statistics, solved.targets.shape[1]
+        names = [str(label) for label in self.classes_]
+        norms = np.asarray(self.rkhs_norm_)
+        known, rows = statistics.left_out.known, statistics.merged.counts
+        wrong = winner(judged.left_out) != judged.truth
+        errors = [
+            float(np.average(wrong[mine], weights=rows[mine])) if mine.any() else np.nan
+            for mine in ((judged.truth == j) & known for j in range(len(names)))
+        ]
+        counts = [float(rows[judged.truth == j].sum()) for j in range(len(names))]
+        classes: dict[str, Any] = {"rows": counts, "errors, left out": errors}
+        values = []
+        if k > 1:
+            classes |= {"edf": judged.edf, "norm": norms}
+        else:
+            values = [
+                Value("edf", "effective degrees of freedom", float(judged.edf[0])),
+                Value("kernel_norm", "norm of the learnt part", float(norms[0])),
+            ]
+        right = float(np.average(~wrong[known], weights=rows[known])) if known.any() else np.nan
+        values += [
+            Value("accuracy", "accuracy", float(np.average(judged.right, weights=rows))),
+            Value("loo_accuracy", "accuracy, rows left out", right),
+            Value("loo_squared_error", "squared error, rows left out", judged.squared_error),
+        ]
+        sections: list[Table | Values] = [
+            facts(self, solved, statistics, slice(None), [Value("n_classes", "classes", len(names))]),
+            _class_coefficients(self, names if k > 1 else names[1:], k),
+            Table("classes", "class", names, classes),
+            Values("fit", values),
+        ]
+        notes = ["No standard errors: labels ±1 are no values with noise of one variance."]
+        left_out_note = statistics.left_out.note
+        return Summary(
+            type(self).__name__,
+            sections,
+            [*notes, left_out_note] if left_out_note else notes,
+            self.fit_warnings_,
+        )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A classifier's decisions on its rows, with and without each of them."""
+
+    statistics: FitStatistics  # of the last outputs: the rows and which of them are known are those of all
+    truth: Any  # (m,) numbers of the classes
+    right: Any  # (m,) bool
+    left_out: FloatArray  # (m, k) decision values
+    squared_error: float  # of these
+    edf: FloatArray  # (k,)
+
+    @classmethod
+    def of(cls, solved: Solved) -> _Judged:
         targets = solved.targets + solved.expected
         k = targets.shape[1]
         fitted, left_out, edf = np.empty_like(targets), np.empty_like(targets), np.empty(k)
@@ -110,49 +174,18 @@ class ClassificationSummary(OneVersusAll):
             fitted[:, mine] = targets[:, mine] - statistics.residuals
             left_out[:, mine] = targets[:, mine] - statistics.left_out.residuals
             edf[mine] = statistics.edf
-        merged = statistics.merged
-        names = [str(label) for label in self.classes_]
-        of_outputs = names if k > 1 else [names[1]]
-        coefficients = np.where(
-            self.feature_support_[:, None],
-            np.asarray(self.feature_coef_).reshape(self.n_features_free_, k),
-            np.nan,
-        )
-        remarks = {
-            name: "dropped: it depends linearly on others"
-            for name, used in zip(self.feature_names_free_, self.feature_support_, strict=True)
-            if not used
-        }
-        truth, rows = winner(targets), merged.counts
-        wrong = winner(left_out) != truth
-        per_class: dict[str, Any] = {
-            "rows": [float(rows[truth == j].sum()) for j in range(len(names))],
-            "errors, left out": [
-                float(np.average(wrong[truth == j], weights=rows[truth == j])) for j in range(len(names))
-            ],
-        }
-        if k > 1:
-            per_class |= {"edf": edf, "norm": np.asarray(self.rkhs_norm_)}
-        single = (
-            []
-            if k > 1
-            else [
-                Value("edf", "effective degrees of freedom", float(edf[0])),
-                Value("kernel_norm", "norm of the kernel part", float(self.rkhs_norm_[0])),
-            ]
-        )
-        squared = float(np.average((left_out - targets) ** 2 @ np.full(k, 1 / k), weights=merged.weights))
-        fit = [
-            Value("accuracy", "accuracy", float(np.average(winner(fitted) == truth, weights=rows))),
-            Value("loo_accuracy", "accuracy, rows left out", float(np.average(~wrong, weights=rows))),
-            Value("loo_squared_error", "squared error, rows left out", squared),
-        ]
-        columns = {f"class {name}": coefficients[:, j] for j, name in enumerate(of_outputs)}
-        sections: list[Table | Values] = [
-            facts(self, solved, statistics, [Value("n_classes", "classes", len(names))]),
-            Table("coefficients", "feature", list(self.feature_names_free_), columns, remarks),
-            Table("classes", "class", names, per_class),
-            Values("fit", [*single, *fit]),
-        ]
-        note = "No standard errors: labels ±1 are no values with noise of one variance."
-        return Summary(type(self).__name__, sections, [note], self.fit_warnings_)
+        known, weights = statistics.left_out.known, statistics.merged.weights
+        squares = ((left_out - targets) ** 2).mean(axis=1)
+        error = float(np.average(squares[known], weights=weights[known])) if known.any() else np.nan
+        truth = winner(targets)
+        return cls(statistics, truth, winner(fitted) == truth, left_out, error, edf)
+
+
+def _class_coefficients(model: Any, names: Sequence[str], n_outputs: int) -> Table:
+    """Return the coefficients of the features, one column for each function of the model."""
+    support, features = model.feature_support_, list(model.feature_names_free_)
+    values = np.asarray(model.feature_coef_).reshape(len(features), n_outputs)
+    values = np.where(support[:, None], values, np.nan)
+    remarks = {name: DROPPED for name, used in zip(features, support, strict=True) if not used}
+    columns = {f"class {name}": values[:, j] for j, name in enumerate(names)}
+    return Table("coefficients", "feature", features, columns, remarks)
