@@ -251,6 +251,25 @@ class RegressionSummary(RegressionFunction):
         -----
         It costs about as much as choosing γ by leave-one-out, and the test the eigenvalues of a matrix of the
         order of the samples. See docs/math.md, section "What a fit tells".
+
+        Examples
+        --------
+        A line with a wave on it:
+
+        >>> import numpy as np
+        >>> from grls import GRLSRegressor
+        >>> from grls.kernels import Matern
+        >>> rng = np.random.default_rng(0)
+        >>> x = np.sort(rng.uniform(0, 10, 60))[:, None]
+        >>> y = 3 * x[:, 0] + np.sin(2 * x[:, 0]) + 0.3 * rng.normal(size=60)
+        >>> model = GRLSRegressor(Matern(1.0), features="linear", regularization="reml").fit(x, y)
+        >>> summary = model.summary()
+        >>> bool(abs(summary.coefficients["coefficient"][1] - 3) < 2 * summary.coefficients["SE"][1])
+        True
+        >>> summary.p_value < 0.001
+        True
+        >>> print(summary.title, round(summary.r2, 2), round(summary.loo_r2, 2))
+        GRLSRegressor 1.0 1.0
         """
         if unconditional not in (True, False, "auto"):
             raise ValueError(f'unconditional must be True, False or "auto", got {unconditional!r}')
