@@ -276,7 +276,7 @@ class _GRLS(KernelMachine):
     def _solved(self) -> Solved:
         require_exact(self)
         fitted = FittedProblem.of(self)
-        units = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+        free = FreeFeatures(self.features_, self.feature_names_free_)
         return Solved(
             fitted.problem,
             fitted.targets,
@@ -288,9 +288,11 @@ class _GRLS(KernelMachine):
             "γ",
             "kernel",
             repr(self.kernel_),
-            None if fitted.parts is not None else units,
+            None if fitted.parts is not None else free.user_units(),
             self.kernel_.order == 0,
             fitted.parts is not None,
+            free.know_targets,
+            self.kernel_variance_ if getattr(self, "degrees_of_freedom_", 0.0) == np.inf else None,
         )
 
     def _optimizes(self) -> bool:

@@ -194,7 +194,7 @@ class _PriorRLS(KernelMachine):
         posed = self._pose(training)
         n_outputs = training.samples.targets.shape[1]
         n_weights = posed.problem.X.shape[1] - (0 if posed.parts is None else posed.parts.Z.shape[1])
-        units = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+        free = FreeFeatures(self.features_, self.feature_names_free_)
         samples = training.samples
         return Solved(
             posed.problem,
@@ -207,9 +207,10 @@ class _PriorRLS(KernelMachine):
             "ρ",
             "weights" if posed.components is None else "kernel",
             f"of {n_weights} columns" if posed.components is None else repr(self.kernel_),
-            None if posed.parts is not None else units,
+            None if posed.parts is not None else free.user_units(),
             True,
             posed.parts is not None,
+            free.know_targets,
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -19,13 +19,15 @@ from grls import (
 )
 from grls._warnings import recorded, warn
 from grls.exceptions import ConfoundedFeaturesWarning, DependentFeaturesWarning
-from grls.features import Columns
+from grls.features import Columns, EstimatorFeatures
 from grls.kernels import Gaussian, Laplace, Linear, Matern, Precomputed, ThinPlate
 from grls.summary import Table, Value, Values
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB
 
 # R's data set `cars`: 50 rows at 19 speeds.
 SPEED = np.repeat(
@@ -227,7 +229,7 @@ def test_rows_left_out_are_those_of_refits(weighted):
         mean, std = refit.predict(X[i : i + 1], return_std=True)
         # scale and noise are those of all rows
         scale = model.kernel_variance_[0] / refit.kernel_variance_[0]
-        variance = std[0] ** 2 * scale + model.noise_variance_[0] / min(1.0, w[i])
+        variance = std[0] ** 2 * scale + model.noise_variance_[0]
         residuals.append(y[i] - mean[0])
         scores.append(stats.norm.logpdf(residuals[-1], 0, np.sqrt(variance)))
     assert summary.loo_log_score == pytest.approx(np.average(scores, weights=w), abs=1e-7)
@@ -578,3 +580,76 @@ def test_warnings_are_recorded_by_the_thread_that_gives_them():
             thread.join()
     for name in ("one", "two"):
         assert kept[name] == ([f"UserWarning: {name}"], [f"UserWarning: {name}"])
+
+
+# Known noise, given variances, groups.
+
+
+@pytest.mark.parametrize("given", [{}, {"noise_variance": 0.8}, {"kernel_variance": 0.5}])
+def test_likelihoods_with_known_noise_and_given_variances(given):
+    X, y = data(repeats=2)
+    noise = np.random.default_rng(7).uniform(0.05, 0.4, size=len(X))
+    model = GRLSRegressor(Matern(0.2), features="linear", regularization="reml", **given)
+    model.fit(X, y, noise=noise)
+    summary = model.summary(n_simulations=100)
+    v2, sigma2 = model.kernel_variance_[0], model.noise_variance_[0]
+    T = np.column_stack([np.ones(len(X)), X])
+    V = v2 * model.kernel_(X) + sigma2 * np.diag(noise)
+    inverse = np.linalg.inv(V)
+    left = y - T @ np.linalg.solve(T.T @ inverse @ T, T.T @ inverse @ y)
+    N = reference.null_space(T)
+    restricted = normal_log_density(N.T @ y, N.T @ V @ N) - 0.5 * np.linalg.slogdet(T.T @ T)[1]
+    assert summary.restricted_log_likelihood == pytest.approx(restricted, abs=1e-6)
+    scale = 1.0 if given else left @ inverse @ left / len(X)  # the plain one is at its own scale
+    assert summary.log_likelihood == pytest.approx(normal_log_density(left, scale * V), abs=1e-6)
+    assert summary.n_parameters == 2 + (1 if given else 2)
+    folds = model.cross_validate(cv="loo")
+    assert summary.loo_log_score == pytest.approx(folds.log_score.mean())
+    assert hasattr(summary, "p_value") is not bool(given)
+    if given:
+        assert_array_equal(summary.coefficients["df"], np.inf)
+        z = summary.coefficients["t"]
+        assert_allclose(summary.coefficients["p"], 2 * stats.norm.sf(np.abs(z)))
+        assert any("was given" in note for note in summary.notes)
+        assert any("variances were given" in note for note in summary.notes)
+
+
+def test_unconditional_errors_with_known_noise_do_not_depend_on_its_unit():
+    X, y = data()
+    noise = np.random.default_rng(7).uniform(0.5, 2, size=len(X))
+    one, other = (
+        GRLSRegressor(Matern(0.2), features="linear", regularization="reml", optimize=True).fit(
+            X, y, noise=unit * noise
+        )
+        for unit in (1.0, 100.0)
+    )
+    ours, theirs = one.summary(n_simulations=0), other.summary(n_simulations=0)
+    for column in ("SE", "df", "97.5 %"):
+        assert_allclose(ours.coefficients[column], theirs.coefficients[column], rtol=1e-3)
+    for column in ("2.5 %", "97.5 %"):
+        assert_allclose(ours.scale[column] / theirs.scale[column], [100, 1, 1], rtol=0.02)
+    assert ours.restricted_log_likelihood == pytest.approx(theirs.restricted_log_likelihood, abs=1e-5)
+
+
+def test_scores_are_those_of_cross_validation_whatever_chose_the_regularization():
+    X, y = data()
+    groups = np.arange(len(X)) // 5
+    for criterion in ("loo", "gcv", "reml", "logo", 0.01):
+        model = GRLSRegressor(Matern(0.2), features="linear", regularization=criterion)
+        model.fit(X, y, groups=groups if criterion == "logo" else None)
+        summary, folds = model.summary(n_simulations=0), model.cross_validate(cv="loo")
+        assert summary.loo_log_score == pytest.approx(folds.log_score.mean())
+        assert summary.loo_r2 == pytest.approx(1 - np.sum(folds.residuals**2) / np.sum((y - y.mean()) ** 2))
+
+
+def test_features_made_from_the_targets_leave_no_score():
+    X, y = data(m=60)
+    features = EstimatorFeatures(LinearRegression())
+    summary = GRLSRegressor(Matern(0.2), features=features, regularization=0.1).fit(X, y).summary()
+    assert np.isnan([summary.loo_r2, summary.loo_log_score]).all()
+    assert any("made from y" in note for note in summary.notes)
+    assert np.isfinite([summary.r2, summary.log_likelihood]).all()
+    classifier = GRLSClassifier(Matern(0.2), features=EstimatorFeatures(GaussianNB()), regularization=0.1)
+    summary = classifier.fit(X, y > 2).summary()
+    assert np.isnan([summary.loo_accuracy, summary.loo_squared_error]).all()
+    assert summary.accuracy > 0.5

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from .._selection.regularization import Merged, Selectable, merge
+from .._selection.merged import Merged, Selectable, merge
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Path, ReducedMatrix
@@ -32,10 +32,13 @@ class LeftOut:
     residuals: FloatArray  # (m, k)
     variances: FloatArray  # (m,) of these, noise included, in units of the kernel variance
     known: Any  # (m,) bool: not of a row that alone determines a feature; the others are NaN
+    possible: bool  # not beside features made from y
 
     @property
     def note(self) -> str:
         """What to say of rows that are not known, or ""."""
+        if not self.possible:
+            return "The features are made from y: there are no scores of rows left out in closed form."
         n_unknown = int(np.count_nonzero(~self.known))
         if not n_unknown:
             return ""
@@ -52,6 +55,8 @@ class FitStatistics:
     path: Path  # at the one shift of the fit
     units: FloatArray | None  # R with β = Rb, b being the coefficients of the features as computed with
     determinate: bool  # whether the kernel is positive definite by itself, so that there is a likelihood of y
+    leaves_out: bool  # whether rows can be left out in closed form
+    variance: float | None  # of the learnt part, where it was given
 
     @classmethod
     def of(
@@ -63,6 +68,8 @@ class FitStatistics:
         *,
         units: FloatArray | None = None,
         determinate: bool = True,
+        leaves_out: bool = True,
+        variance: float | None = None,
     ) -> FitStatistics:
         """Return those of a fit to targets (m, k); `counts` are the rows that samples stand for."""
         merged = merge(problem, targets, counts)
@@ -75,7 +82,7 @@ class FitStatistics:
         # An interpolation is the limit of small shifts: one that rounding does not see.
         least = _NO_NOISE * reduced.at(np.array([1.0]), relative=True).unit
         path = reduced.at(np.array([max(gamma * merged.total_weight, least)]))
-        return cls(merged, reduced, path, units, determinate)
+        return cls(merged, reduced, path, units, determinate, leaves_out, variance)
 
     @property
     def shift(self) -> float:
@@ -105,7 +112,9 @@ class FitStatistics:
 
     @property
     def kernel_variance(self) -> float:
-        """Its estimate by the restricted likelihood."""
+        """Its estimate by the restricted likelihood, unless it was given."""
+        if self.variance is not None:
+            return self.variance
         return self.quadratic / self.n_free if self.n_free > 0 else np.nan
 
     @cached_property
@@ -122,16 +131,20 @@ class FitStatistics:
         Of a point of several rows one is left out; see docs/math.md, section "Repeated rows".
         """
         merged, s = self.merged, self.shift
-        own = np.minimum(1.0, merged.counts) * merged.weights / merged.counts  # the weight that is left out
-        share = merged.left_out
-        c = (self.path.c[0] / np.sqrt(merged.point_weights)[:, None])[merged.place]
-        B = np.asarray(self.path.diagonal[0])[merged.place]
+        noise = merged.counts / merged.weights  # of a row, in units of that of weight one
+        own = np.minimum(1.0, merged.counts) / noise  # the weight that is left out
+        residuals, share = merged.left_out_residuals(
+            self.path.c[0], np.asarray(self.path.diagonal[0]), s, merged.deviations
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = (1 - share) / s + share * B
-            residuals = (merged.deviations / s + c) / precision[:, None]
-            variances = 1 / (own * precision)
-        known = ~(self._decisive[merged.place] & (share >= 1))
-        return LeftOut(np.where(known[:, None], residuals, np.nan), np.where(known, variances, np.nan), known)
+            variances = s / (own * share) - s / own + s * noise  # of one row, and not of part of one
+        known = ~(self._decisive[merged.place] & (merged.left_out >= 1)) & self.leaves_out
+        return LeftOut(
+            np.where(known[:, None], residuals, np.nan),
+            np.where(known, variances, np.nan),
+            known,
+            self.leaves_out,
+        )
 
     @property
     def _decisive(self) -> Any:
@@ -172,24 +185,35 @@ class FitStatistics:
         n, kept = self.n_free, list(self.path.kept)
         if n <= 0:
             return np.nan
-        value = float(restricted_criterion(self.merged, self.reduced, np.array([self.shift]))[0])
         features = self._log_features
         if self.units is not None and kept:
             features -= 2 * float(np.linalg.slogdet(self.units[np.ix_(kept, kept)])[1])
-        return -0.5 * (value + n * (1 + float(np.log(2 * np.pi))) + features)
+        return -0.5 * (self._log_determinant + features + self._log_scale(n))
 
     @property
     def log_likelihood(self) -> float:
         """That of y itself, at the same kernel and γ and the best scale; NaN where it has none."""
-        rows = self.merged.n_rows
         if not self.determinate or self.n_free <= 0:
             return np.nan
         sign, information = np.linalg.slogdet(self.information) if self.n_kept else (1.0, 0.0)
         if sign <= 0:
             return np.nan
-        repeats = self.merged.n_repeats * float(np.log(self.shift)) if self.merged.n_repeats else 0.0
-        determinant = float(self.path.log_determinant[0]) - float(information) + self._log_features + repeats
-        return -0.5 * (determinant + rows * (1 + float(np.log(2 * np.pi * self.quadratic / rows))))
+        determinant = self._log_determinant - float(information) + self._log_features
+        return -0.5 * (determinant + self._log_scale(self.merged.n_rows))
+
+    @property
+    def _log_determinant(self) -> float:
+        """log|NᵀAN| of all rows, N orthonormal beside W½T, A = Φ + sW⁻¹ with noise where it was given."""
+        merged = self.merged
+        repeats = merged.n_repeats * float(np.log(self.shift)) if merged.n_repeats else 0.0
+        noise = float(merged.counts @ np.log(merged.counts / merged.weights))
+        return float(self.path.log_determinant[0]) + repeats + noise
+
+    def _log_scale(self, n: float) -> float:
+        """Return n log 2πv² + q/v², v² given or the estimate q/n."""
+        variance = self.quadratic / n if self.variance is None else self.variance
+        with np.errstate(divide="ignore"):
+            return n * float(np.log(2 * np.pi * variance)) + self.quadratic / variance
 
     @property
     def feature_covariance(self) -> FloatArray:

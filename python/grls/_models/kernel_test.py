@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import minimize_scalar
 
-from .._selection.regularization import Merged
+from .._selection.merged import Merged
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import ReducedMatrix

@@ -141,7 +141,9 @@ def _kernel_values(
         Value("kernel_share", "share of the fit's variance", _share(fit - known, fit, merged.weights)),
     ]
     notes: list[str] = []
-    if n_simulations:
+    if n_simulations and solved.variances is not None:
+        notes.append("No test of the kernel part: its variance, or that of the noise, was given.")
+    elif n_simulations:
         random = check_random_state(random_state)
         test = kernel_test(merged, statistics.reduced, n_simulations, random, others)
         if isinstance(test, str):
@@ -282,7 +284,7 @@ class RegressionSummary(RegressionFunction):
         scales = self._scales(statistics, o)
         kernel, notes = _kernel_values(self, solved, statistics, o, n_simulations, random_state)
         coefficients = np.asarray(self.feature_coef_).reshape(self.n_features_free_, n_outputs)[:, o]
-        n_parameters = len(statistics.path.kept) + 1 + self._n_estimated()
+        n_parameters = len(statistics.path.kept) + int(solved.variances is None) + self._n_estimated()
         sections: list[Table | Values] = [
             facts(self, solved, statistics, [o]),
             _coefficient_table(self, coefficients, errors),
@@ -391,6 +393,8 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         return parameters.labels, parameters.get() - parameters.offsets, parameters.offsets
 
     def _why_no_intervals(self) -> str:
+        if self.degrees_of_freedom_ == np.inf:
+            return "variances were given, and not estimated"
         if not isinstance(self.regularization, str):
             return "γ was given, and not estimated"
         if self.regularization != "reml":
@@ -398,7 +402,7 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         return "they need one γ for all outputs" if self.per_output else "they need features without a prior"
 
     def _n_estimated(self) -> int:
-        chosen = int(isinstance(self.regularization, str)) + int(self.feature_variance == "auto")
+        chosen = int(hasattr(self, "regularization_path_")) + int(self.feature_variance == "auto")
         record = getattr(self, "optimization_", None)
         if isinstance(record, Optimization | GridSearch):
             return chosen + len(record.parameters)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._selection.regularization import Selectable
+from .._selection.merged import Selectable
 from .._validation import FloatArray
 from ..summary import Summary, Table, Value, Values
 from .classification import OneVersusAll, winner
@@ -40,6 +40,8 @@ class Solved:
     units: FloatArray | None  # R with β = Rb, where coefficients are not computed as users know them
     determinate: bool  # whether y has a likelihood: not beside a kernel that is definite up to polynomials
     penalises: bool  # whether some features have a prior
+    know_targets: bool  # whether features are made from y: rows left out have told the others
+    variances: FloatArray | None = None  # (k,) of the learnt part, where they were not left to the data
 
     def statistics(self, outputs: Any) -> FitStatistics:
         """Return those of some outputs, which share their γ."""
@@ -50,6 +52,8 @@ class Solved:
             float(self.gammas[outputs][0]),
             units=self.units,
             determinate=self.determinate,
+            leaves_out=not self.know_targets,
+            variance=None if self.variances is None else float(self.variances[outputs][0]),
         )
 
 

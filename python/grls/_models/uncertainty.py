@@ -263,7 +263,8 @@ class Uncertainty(RegressionFunction):
             require_likelihood(self)
             fitted = FittedProblem.of(self)
             record, gamma = getattr(self, "optimization_", None), float(self.regularization_)
-            known = estimation_error(fitted.problem, fitted.targets, gamma, record, self.regularization_path_)
+            path, counts = self.regularization_path_, self._counts_fit
+            known = estimation_error(fitted.problem, fitted.targets, gamma, record, path, counts)
             self._estimation_error = known
         return known
 

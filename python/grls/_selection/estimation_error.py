@@ -104,6 +104,7 @@ def estimation_error(
     gamma: float,
     record: Record | None,
     path: FloatArray,
+    counts: FloatArray | None = None,
 ) -> EstimationError:
     """Return the error of what "reml" chose.
 
@@ -119,23 +120,25 @@ def estimation_error(
         How the kernel's parameters were chosen; None: they were given.
     path : ndarray of shape (g,)
         The γ tried.
+    counts : ndarray of shape (m,), default=None
+        How many rows each sample stands for, where that is not its weight.
     """
     parameters = None if record is None else tuned_parameters(problem, record)
     if parameters is None:
         labels, free = ["γ"], np.array([path.min() < gamma < path.max()])
-        information = _information_of_gamma(problem, targets, gamma)
+        information = _information_of_gamma(problem, targets, gamma, counts)
         start = np.array([gamma])
     else:
         labels = [*parameters.labels, "γ"]
         start = np.append(parameters.get(), gamma)
         free = _inside(start, record, parameters, problem.X, path)
-        information = _information(parameters, problem, targets, start, free)
+        information = _information(parameters, problem, targets, start, free, counts)
     information = information[np.ix_(free, free)] * targets.shape[1]
     values, vectors = np.linalg.eigh(information)
     errors = 1 / np.sqrt(np.maximum(values, _LARGEST_ERROR**-2))
     directions = np.zeros((len(labels), len(values)))
     directions[free] = vectors * errors
-    axes = [_axis(problem, targets, parameters, start, direction) for direction in directions.T]
+    axes = [_axis(problem, targets, parameters, start, direction, counts) for direction in directions.T]
     offsets = np.zeros(1) if parameters is None else np.append(parameters.offsets, 0.0)
     covariance = directions @ directions.T
     return EstimationError(labels, start, offsets, covariance, [axis for axis in axes if axis is not None])
@@ -174,21 +177,28 @@ def _inside(
     return (start > bounds[:, 0] * 1.001) & (start < bounds[:, 1] / 1.001)
 
 
-def _information_of_gamma(problem: KernelProblem, targets: FloatArray, gamma: float) -> FloatArray:
+def _information_of_gamma(
+    problem: KernelProblem, targets: FloatArray, gamma: float, counts: FloatArray | None
+) -> FloatArray:
     """Return ½ J'' by log γ, (1, 1), per output."""
     gammas = gamma * np.exp(_STEP_ALONE * np.array([-1.0, 0.0, 1.0]))
     J = _selection.evaluate(
-        problem, targets, "reml", gammas, lambda _: np.zeros(1), per_output=False
+        problem, targets, "reml", gammas, lambda _: np.zeros(1), per_output=False, counts=counts
     ).criterion
     curvature = (J[0] - 2 * J[1] + J[2]) / _STEP_ALONE**2
     return np.array([[curvature / 2 if np.isfinite(curvature) else 0.0]])
 
 
 def _information(
-    parameters: Parameters, problem: KernelProblem, targets: FloatArray, start: FloatArray, free: Any
+    parameters: Parameters,
+    problem: KernelProblem,
+    targets: FloatArray,
+    start: FloatArray,
+    free: Any,
+    counts: FloatArray | None,
 ) -> FloatArray:
     """Return ½ J'' by the logarithms, (p, p), per output; zero for those that are not free."""
-    objective = Objective(parameters, problem, targets, "reml")
+    objective = Objective(parameters, problem, targets, "reml", counts)
     J = np.zeros((len(start), len(start)))
     for i in np.flatnonzero(free):
         slopes = []
@@ -208,13 +218,14 @@ def _axis(
     parameters: Parameters | None,
     start: FloatArray,
     direction: FloatArray,
+    counts: FloatArray | None,
 ) -> Axis | None:
     """Return the models a standard error to both sides, or nearer where there are none; None: nowhere."""
     share = 1.0
     while share >= _SMALLEST_SHARE:
         try:
             above, below = (
-                _refit(problem, targets, parameters, start * np.exp(sign * share * direction))
+                _refit(problem, targets, parameters, start * np.exp(sign * share * direction), counts)
                 for sign in (1, -1)
             )
             return Axis((above, below), share)
@@ -224,7 +235,11 @@ def _axis(
 
 
 def _refit(
-    problem: KernelProblem, targets: FloatArray, parameters: Parameters | None, point: FloatArray
+    problem: KernelProblem,
+    targets: FloatArray,
+    parameters: Parameters | None,
+    point: FloatArray,
+    counts: FloatArray | None,
 ) -> Refit:
     kernel = problem.kernel
     if parameters is not None:
@@ -233,6 +248,7 @@ def _refit(
         problem = problem.with_kernel(kernel)
     gamma = float(point[-1])
     solution = problem.solve(targets, gamma)
-    variance = np.maximum(solution.quadratic, 0) / (problem.total_weight - len(solution.kept))
+    n_rows = problem.total_weight if counts is None else float(counts.sum())
+    variance = np.maximum(solution.quadratic, 0) / (n_rows - len(solution.kept))
     covariance = solution.feature_covariance * variance[:, None, None]
     return Refit(kernel, gamma, solution.c, solution.beta, variance, covariance)
