@@ -24,6 +24,7 @@ What to use when:
 `MercerExpansion`       eigenvalues and eigenfunctions of a kernel
 `grls.kernels`          kernels and their algebra
 `grls.features`         features that come up often
+`grls.Summary`          what a fit tells, as tables: returned by ``summary()`` of a fitted model
 `grls.plotting`         pictures of a model and of how it was chosen
 `grls.core`             the papers' equations on plain arrays
 `grls.datasets`         the data of the papers and benchmarks
@@ -48,6 +49,7 @@ from .logistic import GRLogisticClassifier
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
+from .summary import Summary
 from .svm import SVMGBClassifier
 from .transfer import TransferPrior
 
@@ -71,6 +73,7 @@ __all__ = [
     "PriorRLSRegressor",
     "SVMGBClassifier",
     "SolverError",
+    "Summary",
     "TransferPrior",
     "__version__",
     "get_num_threads",

@@ -14,16 +14,19 @@ from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
 from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
+from ._models.fitted import FittedProblem
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._models.samples import Samples, Training, require_groups
-from ._models.uncertainty import Uncertainty
+from ._models.regression_summary import UncertainSummary
+from ._models.samples import FreeFeatures, Samples, Training, require_groups
+from ._models.summaries import ClassificationSummary, Solved, require_exact
 from ._selection import kernel_choice, kernel_parameters, metric, regularization
 from ._selection.choice import Choice, squared_error
 from ._selection.variances import GivenVariances
 from ._solvers import matrix_free, memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import Outputs
+from ._solvers.rows import distinct_rows
 from ._validation import (
     FloatArray,
     choice,
@@ -270,6 +273,28 @@ class _GRLS(KernelMachine):
                 setattr(self, f"{self.regularization}_predictions_", self._shaped(chosen.selection.left_out))
                 setattr(self, f"{self.regularization}_score_", score)
 
+    def _solved(self) -> Solved:
+        require_exact(self)
+        fitted = FittedProblem.of(self)
+        free = FreeFeatures(self.features_, self.feature_names_free_)
+        return Solved(
+            fitted.problem,
+            fitted.targets,
+            np.zeros(()),
+            self._counts_fit,
+            fitted.gammas,
+            np.asarray(self._T_fit, dtype=np.float64) @ self._computed_features(),
+            len(distinct_rows(fitted.problem.X, fitted.problem.T)[0]),
+            "γ",
+            "kernel",
+            repr(self.kernel_),
+            None if fitted.parts is not None else free.user_units(),
+            self.kernel_.order == 0,
+            fitted.parts is not None,
+            free.know_targets,
+            self.kernel_variance_ if getattr(self, "degrees_of_freedom_", 0.0) == np.inf else None,
+        )
+
     def _optimizes(self) -> bool:
         """Whether the kernel's parameters are left to the data; ValueError where they cannot be."""
         if self.optimize is None or self.optimize is False:
@@ -500,7 +525,9 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of conjugate gradients, of the solver or of refinement in mixed precision; 1 without them.
     fit_seconds_ : dict
-        Time of each stage of the fit.{attributes}
+        Time of each stage of the fit.
+    fit_warnings_ : list of str
+        What the fit warned of.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -547,7 +574,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         Whether the factor that variances need, made at the first call that asks for them, is kept for the
         next: 4m² bytes, for each γ. It is not part of a pickle.""",
 )
-class GRLSRegressor(Uncertainty, Regression, _GRLS):
+class GRLSRegressor(UncertainSummary, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
     .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad
@@ -697,7 +724,7 @@ class GRLSRegressor(Uncertainty, Regression, _GRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class GRLSClassifier(Classification, _GRLS):
+class GRLSClassifier(ClassificationSummary, Classification, _GRLS):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
 
     Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function

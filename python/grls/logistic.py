@@ -133,6 +133,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         The objective reached.
     n_iter_ : ndarray of shape (k,)
         Newton steps.
+    fit_warnings_ : list of str
+        What the fit warned of.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     feature_names_free_ : list of str

@@ -11,7 +11,7 @@ components of its matrix take the place of the columns.
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,20 +22,37 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import FeatureMachine, KernelMachine
 from ._models.classification import Classification, row_counts
-from ._models.feature_prior import beside, split
+from ._models.feature_prior import SplitFeatures, beside, split
+from ._models.fit_statistics import FitStatistics
 from ._models.kernel_components import KernelComponents, find_components
 from ._models.regression import Regression
-from ._models.samples import Samples, Training
+from ._models.regression_summary import CoefficientErrors, RegressionSummary, Scales, scales_at_gamma
+from ._models.samples import FreeFeatures, Samples, Training
+from ._models.summaries import ClassificationSummary, Solved, require_exact
 from ._selection import regularization
 from ._solvers import covariance as covariances
 from ._solvers.covariance import LowRankCovariance
 from ._solvers.results import RidgeSolution
 from ._solvers.ridge_problem import SOLVERS, RidgeProblem
+from ._solvers.rows import distinct_rows
 from ._validation import FloatArray, choice, integer, number_or_choice, real
+from ._warnings import warn
 from .exceptions import NotPositiveDefiniteError
 from .transfer import TransferPrior
 
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
+
+
+@dataclass(frozen=True)
+class _Posed:
+    """Ridge regression that a prior and the training rows make."""
+
+    problem: RidgeProblem
+    parts: SplitFeatures | None  # of the features, where some have a prior
+    components: KernelComponents | None  # of the kernel, where there is one
+    covariance: covariances.Covariance
+    mean: FloatArray | None
+    expected: FloatArray  # (m, k or 1) or zero: the targets that the prior expects
 
 
 class _PriorRLS(KernelMachine):
@@ -115,18 +132,9 @@ class _PriorRLS(KernelMachine):
         """Fit all columns of the targets."""
         targets = samples.targets
         training = self._prepare(samples)
-        components = None if training.kernel is None else self._components(training)
-        X = samples.X if components is None else components.training
-        mean, covariance = self._prior(X.shape[1], targets.shape[1], components)
-        if self.formulation == "published" and components is None:  # of components, (7) is the minimiser
-            covariance = covariances.restricted_to_span(covariance, X)
-        scaled, parts = covariance.times_root(X), None
-        problem = RidgeProblem(scaled, training.T, samples.weights)
-        if np.isfinite(self.feature_variance) and training.T.shape[1]:
-            parts = split(training.T, samples.weights, None)
-            augmented = beside(scaled, parts.Z, float(self.feature_variance))
-            problem = RidgeProblem(augmented, parts.F, samples.weights)
-        expected = 0.0 if mean is None else np.asarray(X @ mean)  # of the targets, before they are seen
+        posed = self._pose(training)
+        components, covariance, mean = posed.components, posed.covariance, posed.mean
+        problem, parts, expected = posed.problem, posed.parts, posed.expected
         surprise = targets - expected
         selection = self._select(problem, surprise, row_counts(self, samples.y, samples.weights))
         chosen = float(self.regularization if selection is None else selection.chosen)
@@ -135,7 +143,8 @@ class _PriorRLS(KernelMachine):
 
         V, b, kept = np.asarray(solution.V), solution.beta, solution.kept
         if parts is not None:
-            V, extra = V[: scaled.shape[1]], V[scaled.shape[1] :]
+            n_weights = V.shape[0] - parts.Z.shape[1]
+            V, extra = V[:n_weights], V[n_weights:]
             b = parts.A @ np.vstack([b, np.sqrt(self.feature_variance) * extra])
             kept = parts.kept
         self._store_features(training.features, kept)
@@ -144,6 +153,7 @@ class _PriorRLS(KernelMachine):
         self._store_coefficients(training.features, b)
         self._store_leverage(training.T, samples.weights)
         self._store_components(training, components, w)
+        self._training_fit = replace(training, samples=replace(samples, frame=None))
         self.regularization_ = chosen
         self.solver_ = solver
         self.n_iter_ = max(int(solution.iterations), 1)
@@ -155,6 +165,58 @@ class _PriorRLS(KernelMachine):
                 left_out = selection.left_out + expected
                 self.loo_predictions_ = self._shaped(left_out)
                 self.loo_score_ = self._score_left_out(samples.y, left_out, samples.weights)
+
+    def _pose(self, training: Training) -> _Posed:
+        """Return the problem of ridge regression that the samples, the prior and the features make."""
+        samples = training.samples
+        components = None if training.kernel is None else self._components(training)
+        X = samples.X if components is None else components.training
+        mean, covariance = self._prior(X.shape[1], samples.targets.shape[1], components)
+        if self.formulation == "published" and components is None:  # of components, (7) is the minimiser
+            covariance = covariances.restricted_to_span(covariance, X)
+        scaled, parts = covariance.times_root(X), None
+        problem = RidgeProblem(scaled, training.T, samples.weights)
+        if np.isfinite(self.feature_variance) and training.T.shape[1]:
+            parts = split(training.T, samples.weights, None)
+            augmented = beside(scaled, parts.Z, float(self.feature_variance))
+            problem = RidgeProblem(augmented, parts.F, samples.weights)
+        expected = np.zeros(()) if mean is None else np.asarray(X @ mean)
+        return _Posed(problem, parts, components, covariance, mean, expected)
+
+    def _solved(self) -> Solved:
+        require_exact(self)
+        training = self.__dict__.get("_training_fit")
+        if training is None:
+            raise ValueError(
+                f"{type(self).__name__} leaves its training rows out of pickles and copies, and this is one: "
+                "summary() needs them, so call it where the model was fitted, or fit again"
+            )
+        posed = self._pose(training)
+        n_outputs = training.samples.targets.shape[1]
+        n_weights = posed.problem.X.shape[1] - (0 if posed.parts is None else posed.parts.Z.shape[1])
+        free = FreeFeatures(self.features_, self.feature_names_free_)
+        samples = training.samples
+        return Solved(
+            posed.problem,
+            samples.targets - posed.expected,
+            np.broadcast_to(posed.expected, samples.targets.shape),
+            row_counts(self, samples.y, samples.weights),
+            np.full(n_outputs, float(self.regularization_)),
+            np.asarray(training.T, dtype=np.float64) @ self._computed_features(),
+            len(distinct_rows(samples.X, training.T)[0]),
+            "ρ",
+            "weights" if posed.components is None else "kernel",
+            f"of {n_weights} columns" if posed.components is None else repr(self.kernel_),
+            None if posed.parts is not None else free.user_units(),
+            True,
+            posed.parts is not None,
+            free.know_targets,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_training_fit", None)  # a pickle of a linear model holds no data
+        return state
 
     def _components(self, training: Training) -> KernelComponents:
         """Return the components that have weights: all, or as many as were asked for or have variances."""
@@ -217,12 +279,11 @@ class _PriorRLS(KernelMachine):
                 "regularization or smaller variances"
             ) from error
         if solver == "cg" and solution.residuals.max() > self.tol:
-            warnings.warn(
+            warn(
                 f"conjugate gradients stopped after {solution.iterations} iterations at a relative "
                 f"residual of {solution.residuals.max():.2g} > tol={self.tol:g}; raise max_iter, tol or "
                 'regularization, or use solver="cholesky"',
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return solution
 
@@ -373,7 +434,9 @@ _PARAMETERS = """Parameters
     solver_ : {{"cholesky", "cg"}}
         The solver used.
     n_iter_ : int
-        Iterations of conjugate gradients; 1 for "cholesky".{attributes}
+        Iterations of conjugate gradients; 1 for "cholesky".
+    fit_warnings_ : list of str
+        What the fit warned of.{attributes}
     n_features_in_ : int
         d, the number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -390,7 +453,7 @@ def _documented(coef: str, attributes: str = "", parameters: str = "") -> Any:
 
 
 @_documented("(d,) or (k, d)")
-class PriorRLSRegressor(Regression, _PriorRLS):
+class PriorRLSRegressor(RegressionSummary, Regression, _PriorRLS):
     r"""Linear least squares with a Gaussian prior on the weights.
 
     .. math:: \min_{w, β} \frac{1}{2n} \sum_i (y_i - w^T x_i - β^T φ(x_i))^2
@@ -438,6 +501,37 @@ class PriorRLSRegressor(Regression, _PriorRLS):
     def _shaped_weights(self, weights: FloatArray) -> FloatArray:
         return weights[0] if self._one_output else weights
 
+    def _coefficient_errors(
+        self, statistics: FitStatistics, output: int, unconditional: bool | str
+    ) -> CoefficientErrors:
+        if unconditional is True:
+            raise ValueError(
+                f"unconditional=True is not available for {type(self).__name__}: its standard errors take ρ "
+                "and the prior as known"
+            )
+        n_features = self.n_features_free_
+        degrees = np.full(n_features, statistics.n_free)
+        if np.isfinite(self.feature_variance) and n_features:
+            note = "There are no standard errors beside a finite feature_variance."
+            return CoefficientErrors(np.full(n_features, np.nan), degrees, note)
+        R, covariance = statistics.units, statistics.feature_covariance
+        covariance = covariance if R is None else R @ covariance @ R.T
+        note = "Standard errors take ρ and the prior as known."
+        return CoefficientErrors(np.sqrt(np.maximum(np.diag(covariance), 0)), degrees, note)
+
+    def _scales(self, statistics: FitStatistics, output: int) -> Scales:
+        note = 'Scales have no intervals: they need one output and regularization="reml".'
+        interior = self.regularization == "reml" and self._one_output
+        if (
+            interior
+            and not self.regularization_path_[0] < self.regularization_ < self.regularization_path_[-1]
+        ):
+            interior, note = False, "Scales have no intervals: ρ is at an end of the values tried."
+        return scales_at_gamma(statistics, "" if interior else note)
+
+    def _n_estimated(self) -> int:
+        return int(isinstance(self.regularization, str))
+
 
 @_documented(
     "(1, d) or (n_classes, d)",
@@ -448,7 +542,7 @@ class PriorRLSRegressor(Regression, _PriorRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class PriorRLSClassifier(Classification, _PriorRLS):
+class PriorRLSClassifier(ClassificationSummary, Classification, _PriorRLS):
     """Least-squares classification with a Gaussian prior on the weights (RLSC).
 
     Targets are ±1; several classes are learnt one versus all with the same prior, in one factorisation or one

@@ -11,6 +11,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import FloatArray, sample_weights
+from .._warnings import recorded
 from .samples import with_groups
 
 C = TypeVar("C", bound="Classification")
@@ -129,12 +130,13 @@ class Classification(OneVersusAll):
 
     def _fit_labels(self: C, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> C:
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._all_or_nothing(), recorded() as messages:
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)
             samples = self._samples(checked, X, labels, targets, weights)
             self._fit(with_groups(samples, groups, len(labels)))
+            self.fit_warnings_ = messages
         return self
 
     def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:

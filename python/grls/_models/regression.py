@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 
 from .._validation import FloatArray, sample_weights
+from .._warnings import recorded
 from .samples import with_groups, with_noise
 
 R = TypeVar("R", bound="Regression")
@@ -69,12 +70,13 @@ class Regression(RegressionFunction):
 
     def _fit_values(self: R, X: Any, y: Any, sample_weight: Any, groups: Any = None, noise: Any = None) -> R:
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._all_or_nothing(), recorded() as messages:
             checked, values = self._check_values(X, y)
             weights = sample_weights(sample_weight, checked)
             self._one_output = values.ndim == 1
             samples = self._samples(checked, X, values, values.reshape(len(values), -1), weights)
             self._fit(with_noise(with_groups(samples, groups, len(values)), noise, len(values)))
+            self.fit_warnings_ = messages
         return self
 
     def _score_left_out(self, y: Any, predictions: FloatArray, weights: FloatArray | None) -> float:

@@ -259,10 +259,11 @@ class Uncertainty(PosteriorFunction):
         """Return how sure γ and the kernel's parameters are; computed when first asked for."""
         known = self.__dict__.get("_estimation_error")
         if known is None:
-            _require_likelihood(self)
+            require_likelihood(self)
             fitted = FittedProblem.of(self)
             record, gamma = getattr(self, "optimization_", None), float(self.regularization_)
-            known = estimation_error(fitted.problem, fitted.targets, gamma, record, self.regularization_path_)
+            path, counts = self.regularization_path_, self._counts_fit
+            known = estimation_error(fitted.problem, fitted.targets, gamma, record, path, counts)
             self._estimation_error = known
         return known
 
@@ -279,7 +280,7 @@ def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
 
 
-def _require_likelihood(model: Any) -> None:
+def require_likelihood(model: Any) -> None:
     """ValueError where γ was not estimated by a likelihood that tells how sure it is."""
     if model.regularization != "reml" or not hasattr(model, "regularization_path_"):
         raise ValueError(

@@ -27,6 +27,7 @@ from . import regularization as _selection
 from .descent import Objective
 from .kernel_choice import KernelChoice
 from .kernel_parameters import GridSearch, Optimization
+from .metric import Metric
 from .parameters import Parameters
 
 # No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
@@ -41,6 +42,9 @@ _STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all
 _FEWEST_DEGREES = 2.0
 
 _SMALLEST_SHARE = 1 / 64  # of a standard error, where the matrix is not definite farther away
+
+
+Record = Optimization | GridSearch | KernelChoice | Metric
 
 
 @dataclass
@@ -72,7 +76,9 @@ class EstimationError:
     """How sure the estimated parameters are, and what the model would be if they were others."""
 
     labels: list[str]  # of the logarithms; γ is the last
-    covariance: FloatArray  # (p, p) of them; zero for those at a bound
+    values: FloatArray  # (p,) whose logarithms they are
+    offsets: FloatArray  # (p,) what was added to a parameter, for it to be positive
+    covariance: FloatArray  # (p, p) of the logarithms; zero for those at a bound
     axes: list[Axis]
 
     def slopes(self, of: Callable[[Refit], FloatArray]) -> Iterator[FloatArray]:
@@ -96,8 +102,9 @@ def estimation_error(
     problem: KernelProblem,
     targets: FloatArray,
     gamma: float,
-    record: Optimization | GridSearch | KernelChoice | None,
+    record: Record | None,
     path: FloatArray,
+    counts: FloatArray | None = None,
 ) -> EstimationError:
     """Return the error of what "reml" chose.
 
@@ -109,34 +116,38 @@ def estimation_error(
         Of all rows.
     gamma : float
         The γ chosen.
-    record : Optimization, GridSearch, KernelChoice or None
+    record : Optimization, GridSearch, KernelChoice, Metric or None
         How the kernel's parameters were chosen; None: they were given.
     path : ndarray of shape (g,)
         The γ tried.
+    counts : ndarray of shape (m,), default=None
+        How many rows each sample stands for, where that is not its weight.
     """
-    parameters = None if record is None else _tuned(problem, record)
+    parameters = None if record is None else tuned_parameters(problem, record)
     if parameters is None:
         labels, free = ["γ"], np.array([path.min() < gamma < path.max()])
-        information = _information_of_gamma(problem, targets, gamma)
+        information = _information_of_gamma(problem, targets, gamma, counts)
         start = np.array([gamma])
     else:
         labels = [*parameters.labels, "γ"]
         start = np.append(parameters.get(), gamma)
         free = _inside(start, record, parameters, problem.X, path)
-        information = _information(parameters, problem, targets, start, free)
+        information = _information(parameters, problem, targets, start, free, counts)
     information = information[np.ix_(free, free)] * targets.shape[1]
     values, vectors = np.linalg.eigh(information)
     errors = 1 / np.sqrt(np.maximum(values, _LARGEST_ERROR**-2))
     directions = np.zeros((len(labels), len(values)))
     directions[free] = vectors * errors
-    axes = [_axis(problem, targets, parameters, start, direction) for direction in directions.T]
-    return EstimationError(labels, directions @ directions.T, [axis for axis in axes if axis is not None])
+    axes = [_axis(problem, targets, parameters, start, direction, counts) for direction in directions.T]
+    offsets = np.zeros(1) if parameters is None else np.append(parameters.offsets, 0.0)
+    covariance = directions @ directions.T
+    return EstimationError(labels, start, offsets, covariance, [axis for axis in axes if axis is not None])
 
 
-def _tuned(problem: KernelProblem, record: Optimization | GridSearch | KernelChoice) -> Parameters | None:
+def tuned_parameters(problem: KernelProblem, record: Record) -> Parameters | None:
     """Return the parameters that were chosen, as far as the criterion has derivatives by them."""
     n_columns = problem.X.shape[1]
-    labels = ["sigma"] if isinstance(record, KernelChoice) else record.parameters
+    labels = ["sigma"] if isinstance(record, KernelChoice | Metric) else record.parameters
     names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in labels))
     if not isinstance(record, Optimization):
         names = [name for name in names if _has_derivative(problem.kernel, name, n_columns)]
@@ -153,7 +164,7 @@ def _has_derivative(kernel: Kernel, name: str, n_columns: int) -> bool:
 
 def _inside(
     start: FloatArray,
-    record: Optimization | GridSearch | KernelChoice | None,
+    record: Record | None,
     parameters: Parameters,
     X: Any,
     path: FloatArray,
@@ -166,21 +177,28 @@ def _inside(
     return (start > bounds[:, 0] * 1.001) & (start < bounds[:, 1] / 1.001)
 
 
-def _information_of_gamma(problem: KernelProblem, targets: FloatArray, gamma: float) -> FloatArray:
+def _information_of_gamma(
+    problem: KernelProblem, targets: FloatArray, gamma: float, counts: FloatArray | None
+) -> FloatArray:
     """Return ½ J'' by log γ, (1, 1), per output."""
     gammas = gamma * np.exp(_STEP_ALONE * np.array([-1.0, 0.0, 1.0]))
     J = _selection.evaluate(
-        problem, targets, "reml", gammas, lambda _: np.zeros(1), per_output=False
+        problem, targets, "reml", gammas, lambda _: np.zeros(1), per_output=False, counts=counts
     ).criterion
     curvature = (J[0] - 2 * J[1] + J[2]) / _STEP_ALONE**2
     return np.array([[curvature / 2 if np.isfinite(curvature) else 0.0]])
 
 
 def _information(
-    parameters: Parameters, problem: KernelProblem, targets: FloatArray, start: FloatArray, free: Any
+    parameters: Parameters,
+    problem: KernelProblem,
+    targets: FloatArray,
+    start: FloatArray,
+    free: Any,
+    counts: FloatArray | None,
 ) -> FloatArray:
     """Return ½ J'' by the logarithms, (p, p), per output; zero for those that are not free."""
-    objective = Objective(parameters, problem, targets, "reml")
+    objective = Objective(parameters, problem, targets, "reml", counts)
     J = np.zeros((len(start), len(start)))
     for i in np.flatnonzero(free):
         slopes = []
@@ -200,13 +218,14 @@ def _axis(
     parameters: Parameters | None,
     start: FloatArray,
     direction: FloatArray,
+    counts: FloatArray | None,
 ) -> Axis | None:
     """Return the models a standard error to both sides, or nearer where there are none; None: nowhere."""
     share = 1.0
     while share >= _SMALLEST_SHARE:
         try:
             above, below = (
-                _refit(problem, targets, parameters, start * np.exp(sign * share * direction))
+                _refit(problem, targets, parameters, start * np.exp(sign * share * direction), counts)
                 for sign in (1, -1)
             )
             return Axis((above, below), share)
@@ -216,7 +235,11 @@ def _axis(
 
 
 def _refit(
-    problem: KernelProblem, targets: FloatArray, parameters: Parameters | None, point: FloatArray
+    problem: KernelProblem,
+    targets: FloatArray,
+    parameters: Parameters | None,
+    point: FloatArray,
+    counts: FloatArray | None,
 ) -> Refit:
     kernel = problem.kernel
     if parameters is not None:
@@ -225,6 +248,7 @@ def _refit(
         problem = problem.with_kernel(kernel)
     gamma = float(point[-1])
     solution = problem.solve(targets, gamma)
-    variance = np.maximum(solution.quadratic, 0) / (problem.total_weight - len(solution.kept))
+    n_rows = problem.total_weight if counts is None else float(counts.sum())
+    variance = np.maximum(solution.quadratic, 0) / (n_rows - len(solution.kept))
     covariance = solution.feature_covariance * variance[:, None, None]
     return Refit(kernel, gamma, solution.c, solution.beta, variance, covariance)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from .._validation import FloatArray
+from .._warnings import warn
 from .results import LinearSolution, Status
 from .runtime import get_num_threads
 
@@ -60,16 +60,14 @@ def conjugate_gradients(
 def warn_unless_converged(status: Status, residual: float, tol: float, max_iter: int) -> None:
     """Warn where the steps ran out, or rounding did not let them go on."""
     if status is Status.iteration_limit:
-        warnings.warn(
+        warn(
             f"conjugate gradients stopped after max_iter={max_iter} steps with a relative residual of "
             f"{residual:.1e}, above tol={tol:g}: allow more steps, a larger tol, or regularize more",
             ConvergenceWarning,
-            stacklevel=2,
         )
     elif status is Status.stagnated and residual > _ROUNDING:
-        warnings.warn(
+        warn(
             f"conjugate gradients stopped at a relative residual of {residual:.1e}, above tol={tol:g}: "
             "rounding allows no better; give a larger tol, or regularize more",
             ConvergenceWarning,
-            stacklevel=2,
         )

@@ -44,7 +44,7 @@ class RidgeProblem:
         return float(len(self.T) if self.weights is None else self.weights.sum())
 
     @property
-    def _by_samples(self) -> bool:
+    def by_samples(self) -> bool:
         """Whether there are fewer samples than columns: the kernel matrix is then the smaller one."""
         return bool(self.X.shape[0] <= self.X.shape[1])
 
@@ -80,7 +80,7 @@ class RidgeProblem:
 
     def _direct_bytes(self, n_outputs: int) -> float:
         n, p = self.X.shape
-        if self._by_samples:
+        if self.by_samples:
             return memory.solve_bytes(n + n_outputs, "mixed")
         return memory.ridge_columns_bytes(n, p, n_outputs)
 
@@ -100,7 +100,7 @@ class RidgeProblem:
             f"a Cholesky factorisation for {n} samples and {p} columns",
             'use solver="cg"',
         )
-        if not self._by_samples:
+        if not self.by_samples:
             return _core.ridge_columns(**self._arguments(), Y=targets, shift=shift)
         solution = self._as_kernel_problem().solve(targets, regularization, precision="auto")
         return RidgeSolution(
@@ -113,13 +113,13 @@ class RidgeProblem:
 
     def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
         """Return the matrix reduced once for any number of shifts."""
-        if self._by_samples:
+        if self.by_samples:
             return self._as_kernel_problem().reduced(targets, leave_one_out=leave_one_out)
         return ReducedMatrix(_core.ridge_reduce(**self._arguments(), Y=targets))
 
     def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
-        if self._by_samples:
+        if self.by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)
         return _core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative)
@@ -127,7 +127,7 @@ class RidgeProblem:
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""
         n, p = self.X.shape
-        if self._by_samples:
+        if self.by_samples:
             return memory.path_bytes(
                 n, n_outputs, n_shifts, leave_one_out=leave_one_out, n_free=self.T.shape[1]
             )
