@@ -178,9 +178,9 @@ class GRLogisticClassifier(Classification, ChosenWidth):
     Notes
     -----
     Each step costs a Cholesky factorisation of order m, of which a given γ takes about ten and each γ of the
-    path about three, and leaving out rows another three; several classes at once share one in a step, but need
-    five each to leave out rows. The kernel matrix is kept, which takes 12m² bytes in all (24m² for several
-    classes at once); where memory is short and γ is given it is computed again in every step.
+    path about three, and leaving out rows another three; several classes at once share one in a step, but
+    need five each to leave out rows. The kernel matrix is kept, which takes 12m² bytes in all (24m² for
+    several classes at once); where memory is short and γ is given it is computed again in every step.
 
     Examples
     --------
