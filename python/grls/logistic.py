@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.special import expit, log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from . import kernels
 from ._models.chosen_width import ChosenWidth
-from ._models.classification import Classification
+from ._models.classification import Classification, row_counts, winner
 from ._models.feature_prior import SplitFeatures, is_as_good_as_free, split
-from ._models.samples import Samples, Training
+from ._models.logistic_loss import (
+    LogisticLoss,
+    MultinomialLoss,
+    OneVersusRest,
+    log_probabilities,
+    separates,
+    separates_classes,
+)
+from ._models.progress import Stages
+from ._models.samples import FreeFeatures, Samples, Training
+from ._selection import kernel_choice
+from ._selection import logistic as selection_of_gamma
+from ._selection.choice import Choice
+from ._selection.regularization import warn_of_unusual_weights
+from ._selection.starts import drawn_rows
 from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.kernel_values import StoredGram
-from ._validation import FloatArray, integer, real
+from ._solvers.newton import Minimum, State
+from ._solvers.weighted_factor import FeatureSpan
+from ._validation import FloatArray, choice, integer, number_or_choice, real
 from .exceptions import NotPositiveDefiniteError
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["GRLogisticClassifier"]
 
-# Curvature p(1 − p) of the least certain answer that still counts: less only blows up the working response.
-# The gradient is exact, so the minimum does not depend on it.
-_LEAST_CURVATURE = 1e-10
-_ARMIJO = 1e-4
-_HALVINGS = 40
 # Where features alone separate the classes, a run that stopped has driven some samples beyond this.
 _SUSPICIOUS = 8.0
+
+# Rows m and functions k: γ is chosen on so many rows that km³ is at most this, and rows are left out of the
+# final model where it is at most that.
+_WORK_OF_CHOICE, _WORK_OF_SCORE = 1.5e9, 3e10
 
 
 @dataclass
@@ -46,43 +61,14 @@ class _Features:
         return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
 
 
-class _Objective:
-    """1/Σs Σ_i s_i log(1 + exp(−y_i f_i)) + γ cᵀΦc, on a line between two models."""
-
-    def __init__(self, y: FloatArray, s: FloatArray, regularization: float) -> None:
-        self.y, self.s, self.gamma = y, s / s.sum(), regularization
-
-    def loss(self, f: FloatArray) -> float:
-        return float(self.s @ -log_expit(self.y * f))
-
-    def slopes(self, f: FloatArray) -> FloatArray:
-        """−∂loss/∂f · Σs / s: t − p, without cancellation."""
-        return np.asarray(self.y * expit(-self.y * f))
-
-
 @dataclass
-class _Point:
-    """A model in terms of its coefficients and what they give at the samples."""
+class _Chosen:
+    """γ, where to start from there, and what led to it."""
 
-    c: FloatArray  # (m,)
-    beta: FloatArray  # (l,)
-    Kc: FloatArray  # (m,)
-    f: FloatArray  # (m,)
-
-    def towards(self, other: _Point, step: float) -> _Point:
-        return _Point(
-            *(a + step * (b - a) for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
-        )
-
-
-@dataclass
-class _Fit:
-    point: _Point
-    objective: float
-    iterations: int
-    decrement: float
-    converged: bool
-    kept: Any
+    gamma: float
+    start: State | None = None
+    selection: selection_of_gamma.LogisticSelection | None = None
+    rows: Any = None  # on which γ was chosen; None: all
 
 
 class GRLogisticClassifier(Classification, ChosenWidth):
@@ -92,24 +78,35 @@ class GRLogisticClassifier(Classification, ChosenWidth):
               f(x) = \sum_i c_i k(x_i, x) + \sum_p β_p φ_p(x), \quad T^T c = 0
 
     Newton's method: each step is a weighted least-squares fit with the same features (`GRLSClassifier`), with
-    a line search, until the decrease that a step promises is below `tol`. Several classes are learnt one
-    versus the rest, and their probabilities are normalised to sum to one.
+    a line search, until the decrease that a step promises is below `tol`. Several classes are learnt at once:
+    the loss is log Σ_c exp f_c(x_i) − f_y(x_i), each class has its function and its norm in the penalty.
 
     Parameters
     ----------
     kernel : Kernel, str or callable, default="auto"
-        "auto": a Gaussian of one scale for all columns, each in units of its own, the scale that leaves out
-        single rows best in a least-squares fit as regularised as this one, on at most 250 points; of sparse
-        data or more than 50 columns one width, or the linear kernel. An object of `grls.kernels`, such as
+        "auto": the kernel that `GRLSClassifier` chooses, family and widths, by leave-one-out of least squares
+        on at most 1200 points. Where `regularization` is a number, a Gaussian of one scale for all columns,
+        each in units of its own, the scale that leaves out single rows best in a least-squares fit as
+        regularised as this one, on at most 250 points; of sparse data or more than 50 columns one width, or
+        the linear kernel. An object of `grls.kernels`, such as
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
         function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    regularization : float, default=1e-3
+    regularization : float or "loo", default="loo"
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's
-        LogisticRegression is 1/(2γm).
+        LogisticRegression is 1/(2γm). "loo": the γ with the smallest log loss of rows left out, each
+        predicted by one Newton step from the model with all rows; one γ for all classes. A row of weight 2
+        is two rows, of which one is left out; weights of classes are costs. Of more rows than about 1100
+        (of k classes at once 1100 k^(−1/3)) so many choose γ, drawn from all classes.
+    regularization_grid : int or array-like, default=16
+        How many values of γ to try, from the largest down until smaller ones gain no more; the best is then
+        refined between its neighbours. Or the values themselves, of which one is chosen.
+    multi_class : {"multinomial", "ovr"}, default="multinomial"
+        What is done with more than two classes: all at once, or each against the rest, with probabilities
+        that are divided by their sum.
     feature_variance : float, default=inf
         How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
         Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
@@ -119,9 +116,11 @@ class GRLogisticClassifier(Classification, ChosenWidth):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.
     tol : float, default=1e-8
-        Stop when a step promises to lower the objective by less.
+        Stop when a step promises to lower the objective by less, or by less than this share of it.
     max_iter : int, default=100
-        Newton steps at most, of each class.
+        Newton steps at most; of each class with ``multi_class="ovr"``.
+    verbose : int, default=0
+        1: tell each kernel and each γ that is tried.
 
     Attributes
     ----------
@@ -129,9 +128,24 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         Kernel coefficients c; k is 1 for two classes, else their number.
     feature_coef_ : ndarray of shape (l, k)
         Feature coefficients β; zero where a feature was left out as dependent.
-    objective_ : ndarray of shape (k,)
-        The objective reached.
-    n_iter_ : ndarray of shape (k,)
+    regularization_ : float
+        The γ used.
+    regularization_path_ : ndarray of shape (g,)
+        The γ tried, when γ was chosen.
+    criterion_path_ : ndarray of shape (g,)
+        The log loss of the rows left out there.
+    loo_predictions_ : ndarray of shape (m,) or (m, k)
+        Decision values at each row by the model without it, when γ was chosen; NaN at rows that are too many
+        to be left out (km³ > 3·10¹⁰, of k functions) and did not choose γ.
+    loo_log_loss_ : float
+        Their mean log loss.
+    loo_score_ : float
+        Their accuracy.
+    feature_variance_ : float
+        The features' variance used.
+    objective_ : ndarray of shape (1,) or (k,)
+        The objective reached; one for each class with ``multi_class="ovr"``.
+    n_iter_ : ndarray of shape (1,) or (k,)
         Newton steps.
     fit_warnings_ : list of str
         What the fit warned of.
@@ -159,14 +173,16 @@ class GRLogisticClassifier(Classification, ChosenWidth):
 
     See Also
     --------
-    sklearn.linear_model.LogisticRegression : The same for the linear kernel, the constant and two classes;
-        its ℓ₁ penalty is what to use for a sparse linear model, there is none here.
+    sklearn.linear_model.LogisticRegression : The same for the linear kernel and the constant; its ℓ₁ penalty
+        is what to use for a sparse linear model, there is none here.
     GRLSClassifier : Squared loss; one factorisation, γ chosen in closed form, but no probabilities.
 
     Notes
     -----
-    Each step costs a Cholesky factorisation of order m, about ten of them for each class. The kernel matrix
-    is kept, which takes 12m² bytes in all; where memory is short it is computed again in every step.
+    Each step costs a Cholesky factorisation of order m, of which a given γ takes about ten and each γ of the
+    path about three, and leaving out rows another three; several classes at once share one in a step, but
+    need five each to leave out rows. The kernel matrix is kept, which takes 12m² bytes in all (24m² for
+    several classes at once); where memory is short and γ is given it is computed again in every step.
 
     Examples
     --------
@@ -178,6 +194,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
     >>> model = GRLogisticClassifier("gaussian").fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.95
     True
+    >>> model.loo_log_loss_ < 0.1
+    True
     >>> model.predict_proba(X[:1]).sum().round(6)
     np.float64(1.0)
     """
@@ -187,26 +205,48 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        regularization: float = 1e-3,
+        regularization: float | str = "loo",
+        regularization_grid: Any = 16,
+        multi_class: str = "multinomial",
         feature_variance: float = np.inf,
         class_weight: Any = None,
         tol: float = 1e-8,
         max_iter: int = 100,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.features = features
         self.regularization = regularization
+        self.regularization_grid = regularization_grid
+        self.multi_class = multi_class
         self.feature_variance = feature_variance
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        real(self.regularization, "regularization", above=0)
+        if isinstance(self.regularization, str):
+            number_or_choice(self.regularization, "regularization", ("loo",), minimum=0)
+        else:
+            real(self.regularization, "regularization", above=0)
+        choice(self.multi_class, "multi_class", ("multinomial", "ovr"))
         if self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
+
+    def _chosen_kernel(
+        self,
+        choose: Choice,
+        training: Training,
+        prepare: Callable[[kernels.Kernel], kernels.Kernel],
+        stages: Stages,
+    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+        if not isinstance(self.regularization, str):
+            return super()._chosen_kernel(choose, training, prepare, stages)
+        choose.counts = row_counts(self, training.samples.y, training.samples.weights)
+        return kernel_choice.choose_kernel(choose, noisy=False, prepare=prepare, stages=stages)
 
     def _equivalent_shift(self, training: Training) -> float:
         # A squared error of ±1 has the curvature 2, the logistic loss 1/4 at most.
@@ -216,29 +256,80 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         )
 
     def _fit(self, samples: Samples) -> None:
-        """Fit one function per column of the targets."""
+        """Fit all classes."""
         training = self._prepare(samples)
-        s = np.ones(training.n_samples) if samples.weights is None else samples.weights
         features = _as_features(training, float(self.feature_variance))
-        problem = _problem_of(training, features)
-        fits = []
-        for p in range(samples.targets.shape[1]):
-            objective = _Objective(samples.targets[:, p], s, float(self.regularization))
-            try:
-                fit = _newton(problem, objective, s, self.tol, self.max_iter)
-            except NotPositiveDefiniteError as error:
-                raise NotPositiveDefiniteError(
-                    f"the matrix of the kernel {training.kernel!r} with "
-                    f"regularization={self.regularization:g} is not positive definite to working precision; "
-                    "choose a larger regularization"
-                ) from error
-            self._require_attained(features, samples.targets, p, fit)
-            fits.append(fit)
-        self._warn_unless_converged(fits)
-        kept = fits[0].kept if features.parts is None else features.parts.kept
-        self._store(training, features, fits, kept)
+        self._multinomial = self.multi_class == "multinomial" and samples.targets.shape[1] > 1
+        loss = self._loss_of(training, _problem_of(training, features, stored=self._multinomial))
+        try:
+            chosen = self._choose(training, features, loss)
+            start = loss.start() if chosen.start is None else chosen.start
+            minima = loss.minima(chosen.gamma, start, self.tol, self.max_iter)
+            self._require_attained(features.T, samples.targets, minima)
+            state = State.joined([each.state for each in minima])
+            left_out = self._left_out(loss, state, chosen)
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(
+                f"the matrix of the kernel {training.kernel!r} with regularization={self.regularization} is "
+                "not positive definite to working precision; choose a larger regularization"
+            ) from error
+        self._warn_unless_converged(minima)
+        self._store(training, features, minima, state)
+        self._store_choice(loss, chosen, left_out)
 
-    def _warn_unless_converged(self, fits: list[_Fit]) -> None:
+    def _loss_of(self, training: Training, problem: KernelProblem) -> LogisticLoss:
+        samples = training.samples
+        s = np.ones(training.n_samples) if samples.weights is None else samples.weights
+        counts = row_counts(self, samples.y, samples.weights)
+        copies = np.ones(len(s)) if counts is None else np.minimum(1.0, 1.0 / counts)
+        return (MultinomialLoss if self._multinomial else OneVersusRest)(problem, samples.targets, s, copies)
+
+    def _choose(self, training: Training, features: _Features, loss: LogisticLoss) -> _Chosen:
+        """Leave γ to the data, if it was left to them."""
+        if not isinstance(self.regularization, str):
+            return _Chosen(float(self.regularization))
+        samples = training.samples
+        counts = row_counts(self, samples.y, samples.weights)
+        warn_of_unusual_weights(counts, self.regularization)
+        n_functions, n_free = loss.targets.shape[1], features.T.shape[1]
+        most = max(int((_WORK_OF_CHOICE / n_functions) ** (1 / 3)), 10 * n_free)
+        rows = _drawn_rows(samples.X, winner(loss.targets), most)
+        part = loss if rows is None else _rows_of(loss, rows)
+        if rows is not None and separates_classes(part.problem.T, _columns_of_all(part.targets)):
+            rows, part = None, loss
+        m = len(part.s)
+        memory.require(
+            8.0 * m * m * (3 + (3 * n_functions if self._multinomial else 2)),
+            f"choosing the regularization of {m} samples by leave-one-out",
+            "give regularization a number, or use fewer samples",
+        )
+        gammas, refine = selection_of_gamma.gammas_to_try(self.regularization_grid, _size(part))
+        # What stays the same with more rows is the prior variance of the logits, 1/(2γΣs).
+        to_part = float(loss.s.sum() / part.s.sum())
+        found = selection_of_gamma.select(
+            part,
+            gammas if refine else gammas * to_part,
+            refine=refine,
+            check=lambda minima: self._require_attained(part.problem.T, part.targets, minima),
+            stages=Stages(self.verbose),
+        )
+        found.path, found.chosen = found.path / to_part, found.chosen / to_part
+        return _Chosen(found.chosen, found.state if rows is None else None, found, rows)
+
+    def _left_out(self, loss: LogisticLoss, state: State, chosen: _Chosen) -> FloatArray | None:
+        """Return the functions (m, k) at rows left out, of all rows where that is cheap; NaN at others."""
+        if chosen.selection is None:
+            return None
+        m, n_functions = loss.targets.shape
+        if chosen.rows is None:
+            return chosen.selection.predictions
+        if n_functions * float(m) ** 3 <= _WORK_OF_SCORE:
+            return loss.leave_one_out(state, chosen.gamma)
+        predictions = np.full((m, n_functions), np.nan)
+        predictions[chosen.rows] = chosen.selection.predictions
+        return predictions
+
+    def _warn_unless_converged(self, fits: list[Minimum]) -> None:
         stuck = [fit for fit in fits if not fit.converged]
         if stuck:
             warnings.warn(
@@ -249,28 +340,106 @@ class GRLogisticClassifier(Classification, ChosenWidth):
                 stacklevel=4,
             )
 
-    def _store(self, training: Training, features: _Features, fits: list[_Fit], kept: Any) -> None:
-        self._store_features(training.features, kept)
+    def _store(self, training: Training, features: _Features, minima: list[Minimum], state: State) -> None:
+        self._store_features(
+            training.features, minima[0].kept if features.parts is None else features.parts.kept
+        )
         self._store_kernel(training)
-        c = np.stack([fit.point.c for fit in fits], axis=1)
-        beta = np.stack([fit.point.beta for fit in fits], axis=1)
-        self.dual_coef_ = np.ascontiguousarray(c)
-        self._store_coefficients(training.features, features.coefficients(beta, c))
+        self.dual_coef_ = np.ascontiguousarray(state.c)
+        self._store_coefficients(training.features, features.coefficients(state.beta, state.c))
         self._store_leverage(training.T, training.samples.weights)
-        self.objective_ = np.array([fit.objective for fit in fits])
-        self.n_iter_ = np.array([fit.iterations for fit in fits])
+        self._T_fit, self._weights_fit = training.T, training.samples.weights
+        self._targets_fit, self._f_fit = training.samples.targets, state.f
+        self.objective_ = np.array([each.objective for each in minima])
+        self.n_iter_ = np.array([each.iterations for each in minima])
 
-    def _require_attained(self, features: _Features, targets: FloatArray, p: int, fit: _Fit) -> None:
-        """Raise ValueError where the features alone separate class p: there is no minimum then."""
-        y = targets[:, p]
-        if fit.converged and np.max(y * fit.point.f) < _SUSPICIOUS:
+    def _store_choice(self, loss: LogisticLoss, chosen: _Chosen, left_out: FloatArray | None) -> None:
+        self._forget("regularization_path_", "criterion_path_", "loo_log_loss_")
+        self._forget("loo_predictions_", "loo_score_")
+        self.regularization_, self.feature_variance_ = chosen.gamma, float(self.feature_variance)
+        if chosen.selection is None or left_out is None:
             return
-        if _separate(features.T, y):
-            what = "the two classes" if targets.shape[1] == 1 else f"class {self.classes_[p]} from the others"
-            raise ValueError(
-                f"the features alone separate {what}: their coefficients would be infinite; give a finite "
-                "feature_variance, or fewer features"
-            )
+        self.regularization_path_ = chosen.selection.path
+        self.criterion_path_ = chosen.selection.criterion
+        self.loo_predictions_ = self._shaped(left_out)
+        known = np.isfinite(left_out).all(axis=1)
+        part = loss if known.all() else _rows_of(loss, np.flatnonzero(known))
+        self.loo_log_loss_ = part.log_loss(left_out[known])
+        right = winner(left_out[known]) == winner(part.targets)
+        self.loo_score_ = float(np.average(right, weights=part.s))
+
+    def _require_attained(self, T: FloatArray, targets: FloatArray, minima: list[Minimum]) -> None:
+        """Raise ValueError where the features T alone separate classes: there is no minimum then."""
+        suspects = [
+            p
+            for p in range(targets.shape[1])
+            for each in (minima[0 if len(minima) == 1 else p],)
+            if not each.converged
+            or np.max(targets[:, p] * each.state.f[:, min(p, each.state.f.shape[1] - 1)]) >= _SUSPICIOUS
+        ]
+        for p in suspects:
+            if separates(T, targets[:, p]):
+                two = targets.shape[1] == 1
+                what = "the two classes" if two else f"class {self.classes_[p]} from the others"
+                raise ValueError(_SEPARATED.format(what))
+        if suspects and self._multinomial and separates_classes(T, targets):
+            raise ValueError(_SEPARATED.format("the classes"))
+
+    def decision_function(self, X: Any, return_std: bool = False) -> Any:
+        """Return the values of the model functions, one per class, and how sure they are.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+        return_std : bool, default=False
+            Whether to return standard deviations of the functions too, by Laplace's approximation: the
+            curvature of the loss at the minimum as the precision of a Gaussian. They include the uncertainty
+            of the features' coefficients. A call costs factorisations as a Newton step does.
+
+        Returns
+        -------
+        values : ndarray of shape (n,) or (n, n_classes)
+            For two classes one function, the logit of ``classes_[1]``. Of several classes one function each:
+            logits against all others with ``multi_class="ovr"``, else logarithms of probabilities, up to a
+            number that all classes share.
+        std : ndarray of shape (n,) or (n, n_classes)
+            With `return_std`; of multinomial functions, those of the functions less their mean.
+        """
+        values = super().decision_function(X)
+        if not return_std:
+            return values
+        return values, self._shaped(np.sqrt(np.maximum(self._logit_variance(X), 0)))
+
+    def _logit_variance(self, X: Any) -> FloatArray:
+        """Return the variances (n, k) of the functions at X."""
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+        training = Training(
+            Samples(self.X_fit_, None, None, self._targets_fit, self._weights_fit),
+            FreeFeatures(self.features_, self.feature_names_free_),
+            self._T_fit,
+            self.kernel_,
+        )
+        features = _as_features(training, float(self.feature_variance_))
+        s = np.ones(len(self._T_fit)) if self._weights_fit is None else self._weights_fit
+        kind = MultinomialLoss if self._multinomial else OneVersusRest
+        problem = _problem_of(training, features, stored=self._multinomial)
+        loss = kind(problem, self._targets_fit, s, np.ones(len(s)))
+        prior = self.kernel_.diagonal(checked)
+        step = max(2048, len(s) // 2)
+        Z_fit, Z = np.empty((len(s), 0)), np.empty((len(T), 0))
+        tau = 0.0
+        if features.parts is not None:
+            tau, Z_fit = features.variance, features.parts.Z
+            T, Z = features.parts.at(T)
+            prior = prior + tau * np.einsum("ij,ij->i", Z, Z)
+        blocks = []
+        for start in range(0, len(T), step):
+            at = slice(start, start + step)
+            K = self.kernel_.matrix(self.X_fit_, checked[at]) + tau * (Z_fit @ Z[at].T)
+            blocks.append(loss.variance(self._f_fit, self.regularization_, K, prior[at], T[at]))
+        return np.concatenate(blocks)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of the probabilities.
@@ -286,10 +455,7 @@ class GRLogisticClassifier(Classification, ChosenWidth):
             In the order of ``classes_``.
         """
         f = self.decision_function(X)
-        if f.ndim == 1:
-            return np.stack([log_expit(-f), log_expit(f)], axis=1)
-        each = log_expit(f)
-        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+        return log_probabilities(f.reshape(len(f), -1), multinomial=self._multinomial)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes.
@@ -302,10 +468,16 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            In the order of ``classes_``; each row sums to one. For more than two classes the probabilities of
-            one versus the rest, divided by their sum.
+            In the order of ``classes_``; each row sums to one. With ``multi_class="ovr"`` and more than two
+            classes the probabilities of one versus the rest, divided by their sum.
         """
         return np.exp(self.predict_log_proba(X))
+
+
+_SEPARATED = (
+    "the features alone separate {}: their coefficients would be infinite; give a finite feature_variance, "
+    "or fewer features"
+)
 
 
 def _as_features(training: Training, variance: float) -> _Features:
@@ -320,68 +492,56 @@ def _as_features(training: Training, variance: float) -> _Features:
     return _Features(parts.F, parts, variance)
 
 
-def _problem_of(training: Training, features: _Features) -> KernelProblem:
-    """Return the problem that every step solves with other weights, its kernel matrix stored if it fits."""
+def _problem_of(training: Training, features: _Features, *, stored: bool) -> KernelProblem:
+    """Return the problem that every step solves with other weights, its kernel matrix stored if it fits.
+
+    stored: it must be.
+    """
     assert training.kernel is not None
     m, X = training.n_samples, training.samples.X
     whole, factor = 8.0 * m * m, memory.solve_bytes(m + 1, "double")
-    if features.parts is None and not memory.fits(whole + factor):
+    if features.parts is None and not stored and not memory.fits(whole + factor):
         memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
         return KernelProblem(training.kernel, X, features.T, None)
-    memory.require(whole + factor, f"a logistic model of {m} samples", "use fewer samples")
+    # The factor of several classes is a whole square, and made from another.
+    needed = whole + (2 * whole if stored else factor)
+    memory.require(needed, f"a logistic model of {m} samples", "use fewer samples")
     gram = training.kernel.matrix(X, X)
     if features.parts is not None:
         gram = gram + features.variance * (features.parts.Z @ features.parts.Z.T)
     return KernelProblem(StoredGram(), gram, features.T, None)
 
 
-def _newton(problem: KernelProblem, objective: _Objective, s: FloatArray, tol: float, max_iter: int) -> _Fit:
-    """Minimise the objective of one class."""
-    m, n_free = problem.T.shape
-    zero = np.zeros(m)
-    point = _Point(zero, np.zeros(n_free), zero, zero)
-    value = objective.loss(point.f)
-    kept: Any = []
-    decrement = np.inf
-    for iteration in range(1, max_iter + 1):
-        p = expit(point.f)
-        curvature = np.maximum(p * expit(-point.f), _LEAST_CURVATURE)
-        slopes = objective.slopes(point.f)
-        # 1/Σs Σ s_i ½h_i (z_i − f_i)² + γcᵀΦc is a weighted least-squares problem with γ · 2Σs / Σ(s h).
-        problem.weights = s * curvature
-        response = point.f + slopes / curvature
-        gamma = 2 * objective.gamma * s.sum() / problem.weights.sum()
-        solution = problem.solve(response[:, None], float(gamma))
-        c, beta, kept = solution.c[:, 0], solution.beta[:, 0], solution.kept
-        Kc = problem.kernel_times(np.ascontiguousarray(c[:, None]))[:, 0]
-        target = _Point(c, beta, Kc, Kc + problem.T @ beta)
-
-        slope = float(-(objective.s * slopes) @ (target.f - point.f)) + 2 * objective.gamma * float(
-            point.Kc @ (c - point.c)
-        )
-        decrement = -slope / 2
-        step, moved = 1.0, False
-        for _ in range(_HALVINGS):
-            candidate = point.towards(target, step)
-            new = objective.loss(candidate.f) + objective.gamma * float(candidate.c @ candidate.Kc)
-            if new <= value + _ARMIJO * step * slope:
-                moved = True
-                break
-            step /= 2
-        if moved:
-            point, value = candidate, new
-        if decrement <= tol or not moved:  # not moved: the rest is rounding error
-            return _Fit(point, value, iteration, decrement, decrement <= max(tol, 1e-12), kept)
-    return _Fit(point, value, max_iter, decrement, False, kept)
+def _drawn_rows(X: Any, labels: Any, most: int) -> Any:
+    """Return rows of at most so many points, about as many of each class as there are; None: all."""
+    if len(labels) <= most:
+        return None
+    rows = []
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        part = drawn_rows(X[own], max(int(np.ceil(most * len(own) / len(labels))), 10))
+        rows.append(own if part is None else own[part])
+    return np.sort(np.concatenate(rows))
 
 
-def _separate(T: FloatArray, y: FloatArray) -> bool:
-    """Whether some combination of the features is ≥ 0 on one class, ≤ 0 on the other, not 0 everywhere."""
-    T = np.asarray(T, dtype=np.float64)
-    size = np.abs(T).max(axis=0, initial=0)
-    T = T[:, size > 0] / size[size > 0]
-    if T.shape[1] == 0:
-        return False
-    margins = y[:, None] * T
-    found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1, 1))
-    return bool(found.status == 0 and -found.fun > 1e-6 * len(y))
+def _rows_of(loss: LogisticLoss, rows: Any) -> LogisticLoss:
+    """Return the problem of some rows, its kernel matrix stored."""
+    part = loss.problem.take(rows, loss.s[rows])
+    problem = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, None)
+    return type(loss)(problem, loss.targets[rows], loss.s[rows], loss.copies[rows])
+
+
+def _columns_of_all(targets: FloatArray) -> FloatArray:
+    """Return targets with a column for each of two classes too."""
+    return np.hstack([-targets, targets]) if targets.shape[1] == 1 else targets
+
+
+def _size(loss: LogisticLoss) -> float:
+    """Return the mean of the kernel's variances at the rows, beside the features."""
+    Phi, T = loss.problem.kernel_matrix(), loss.problem.T
+    Q = FeatureSpan(T, loss.s).Q
+    roots = np.sqrt(loss.s)[:, None]
+    inside = np.sum((roots * Q) * (Phi @ (roots * Q)))
+    trace = float(loss.s @ np.diagonal(Phi) - inside)
+    total = float(loss.s.sum())
+    return trace / total if trace > 1e-10 * float(loss.s @ np.abs(np.diagonal(Phi))) else 1.0

@@ -147,17 +147,17 @@ def test_weight_two_is_the_row_twice_and_weight_zero_no_row():
 
 def test_balanced_classes_weigh_the_same():
     X, y = data(80, noise=0.5)
-    balanced = GRLogisticClassifier(class_weight="balanced").fit(X, y)
+    balanced = GRLogisticClassifier(regularization=1e-3, class_weight="balanced").fit(X, y)
     by_hand = np.where(y > 0, 40 / (y > 0).sum(), 40 / (y < 0).sum())
-    expected = GRLogisticClassifier().fit(X, y, by_hand)
+    expected = GRLogisticClassifier(regularization=1e-3).fit(X, y, by_hand)
     assert_allclose(balanced.decision_function(X), expected.decision_function(X), atol=1e-8)
 
 
-def test_several_classes_are_learnt_one_versus_the_rest():
+def test_several_classes_may_be_learnt_one_versus_the_rest():
     X, _ = data(90)
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     labels[:9] = np.tile(["a", "b", "c"], 3)
-    model = GRLogisticClassifier(Gaussian(1.0), regularization=1e-2).fit(X, labels)
+    model = GRLogisticClassifier(Gaussian(1.0), regularization=1e-2, multi_class="ovr").fit(X, labels)
     rest = OneVsRestClassifier(GRLogisticClassifier(Gaussian(1.0), regularization=1e-2)).fit(X, labels)
     assert_allclose(model.predict_proba(X), rest.predict_proba(X), atol=1e-8)
     assert_array_equal(model.predict(X), rest.predict(X))
@@ -209,9 +209,13 @@ def test_sparse_precomputed_and_function_kernels_agree():
 
 def test_where_memory_is_short_the_kernel_is_computed_again(monkeypatch):
     X, y = data(50)
-    expected = GRLogisticClassifier(Gaussian(1.0)).fit(X, y)
+    expected = GRLogisticClassifier(Gaussian(1.0), regularization=1e-3).fit(X, y)
     monkeypatch.setattr(_memory, "available", lambda: 30_000)
-    frugal = GRLogisticClassifier(Gaussian(1.0)).fit(X, y)
+    frugal = GRLogisticClassifier(Gaussian(1.0), regularization=1e-3).fit(X, y)
+    with pytest.raises(
+        MemoryError, match=r"choosing the regularization of 50 .*give regularization a number"
+    ):
+        GRLogisticClassifier(Gaussian(1.0)).fit(X, y)
     assert_allclose(frugal.decision_function(X), expected.decision_function(X), atol=1e-8)
     with pytest.raises(MemoryError, match="logistic model of 50 samples"):
         GRLogisticClassifier(Gaussian(1.0), feature_variance=1.0).fit(X, y)
@@ -319,7 +323,11 @@ def test_an_indefinite_kernel_is_told():
     ("parameters", "error", "message"),
     [
         ({"regularization": 0}, ValueError, "regularization must be greater than 0"),
-        ({"regularization": "loo"}, TypeError, "regularization must be a number"),
+        ({"regularization": "reml"}, ValueError, "regularization .*must be .*'loo'"),
+        ({"regularization": None}, TypeError, "regularization must be a number"),
+        ({"regularization_grid": 1}, ValueError, "regularization_grid must be at least 2"),
+        ({"regularization_grid": [1e-3, 0.0]}, ValueError, "regularization_grid must hold positive"),
+        ({"multi_class": "auto"}, ValueError, "multi_class must be"),
         ({"feature_variance": -1}, ValueError, "feature_variance must be at least 0"),
         ({"feature_variance": "auto"}, TypeError, "feature_variance must be a number"),
         ({"tol": 0}, ValueError, "tol must be greater"),

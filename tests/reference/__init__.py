@@ -41,7 +41,14 @@ from .least_squares import (
     solve_published,
     weighted_objective,
 )
-from .logistic import logistic_objective, logistic_slopes
+from .logistic import (
+    laplace_covariance,
+    logistic_objective,
+    logistic_slopes,
+    multinomial_objective,
+    newton_leave_one_out,
+    zero_sum_basis,
+)
 from .nystrom import nystrom_gcv, solve_nystrom, whitened, whitening
 from .pca import centred, centred_nystrom, kernel_pca, project
 from .prior import kernel_components, prior_map, prior_objective, prior_published

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,24 @@ class ChosenWidth(KernelMachine):
                 None,
             )
             free = self.feature_variance == np.inf
-            training.kernel, self.optimization_ = kernel_choice.choose_width(
+            training.kernel, self.optimization_ = self._chosen_kernel(
                 choose,
-                self._equivalent_shift(training),
-                prepare=lambda kernel: about_the_data(kernel, samples.X, T, free=free),
-                stages=Stages(getattr(self, "verbose", 0)),
+                training,
+                lambda kernel: about_the_data(kernel, samples.X, T, free=free),
+                Stages(getattr(self, "verbose", 0)),
             )
         return training
+
+    def _chosen_kernel(
+        self,
+        choose: Choice,
+        training: Training,
+        prepare: Callable[[kernels.Kernel], kernels.Kernel],
+        stages: Stages,
+    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+        """Return the kernel that least squares find best, and what was tried."""
+        shift = self._equivalent_shift(training)
+        return kernel_choice.choose_width(choose, shift, prepare=prepare, stages=stages)
 
     def _equivalent_shift(self, training: Training) -> float:
         """Return γΣw of the least-squares problem whose loss is about as curved as this one's."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from .. import _core
 
@@ -63,3 +67,19 @@ def single_threaded() -> AbstractContextManager[None]:
     Its tiny solves would wake its threads each time; ours are not concerned.
     """
     return _core.SingleThreaded()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_limited(order: int) -> AbstractContextManager[Any]:
+    """Return a block in which NumPy's and SciPy's BLAS use our number of threads, one for small matrices.
+
+    Below this order threads gain little, and beside other work on the same cores they lose a lot.
+    """
+    limited: AbstractContextManager[Any] = _libraries().limit(
+        limits=1 if order < 1000 else get_num_threads(), user_api="blas"
+    )
+    return limited

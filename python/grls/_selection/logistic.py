@@ -1,0 +1,155 @@
+"""The choice of γ for logistic losses by approximate leave-one-out, along a path of warm starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import brent
+
+from .._models.progress import Stages
+from .._solvers.newton import Minimum, State
+from .._validation import FloatArray, integer
+from ..exceptions import NotPositiveDefiniteError
+
+# γ in units of the kernel's size. At the largest the kernel has no say, whatever all rows agree on; at the
+# smallest it fits anything, and rounding errors begin to show.
+_LARGEST, _SMALLEST = 5.0, 5e-9
+
+_ENOUGH = 1e-6  # share of the objective that a Newton step may promise on the way
+_MOST_STEPS = 50
+_PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
+_NOTHING_LEFT = 0.01  # log loss below which there is nothing to gain: rows left out are 99 % sure
+_PRECISION = 0.02  # of log γ
+
+
+class LogisticLoss(Protocol):
+    """A logistic problem of one or more classes."""
+
+    def start(self) -> State: ...
+
+    def minima(self, gamma: float, start: State, tol: float, max_iter: int) -> list[Minimum]: ...
+
+    def leave_one_out(self, state: State, gamma: float) -> FloatArray: ...
+
+    def log_loss(self, f: FloatArray) -> float: ...
+
+
+@dataclass
+class LogisticSelection:
+    """The curve, and the choice."""
+
+    path: FloatArray  # (g,) γ in ascending order
+    criterion: FloatArray  # (g,) log loss of the rows left out
+    chosen: float
+    state: State  # the model there, nearly at its minimum
+    predictions: FloatArray  # (m, k): of each row by the model without it
+
+
+@dataclass
+class _Walk:
+    """The criterion along γ, each model starting from the nearest larger γ."""
+
+    loss: LogisticLoss
+    tell: Callable[[float, float], None]
+    check: Callable[[list[Minimum]], None]  # of the first model
+    states: dict[float, State] = field(default_factory=dict)
+    values: dict[float, float] = field(default_factory=dict)
+    best: tuple[float, FloatArray] | None = None  # the best γ, and the predictions of the rows left out there
+
+    def __call__(self, gamma: float) -> float:
+        """Return the criterion at γ."""
+        if gamma in self.values:
+            return self.values[gamma]
+        larger = sorted(g for g in self.states if g > gamma)
+        start = self.states[larger[0]] if larger else self.loss.start()
+        minima = self.loss.minima(gamma, start, _ENOUGH, _MOST_STEPS)
+        if not self.states:
+            self.check(minima)
+        state = State.joined([each.state for each in minima])
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            predictions = self.loss.leave_one_out(state, gamma)
+            value = self.loss.log_loss(predictions)
+        value = value if np.isfinite(value) else np.inf
+        self.states[gamma] = state
+        self.values[gamma] = value
+        if self.best is None or (value, -gamma) < (self.values[self.best[0]], -self.best[0]):
+            self.best = gamma, predictions
+        self.tell(gamma, value)
+        return value
+
+
+def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
+    """Return the γ to try in descending order, and whether the best is refined; `unit`: the kernel's size."""
+    if np.ndim(specification) == 0:
+        count = integer(specification, "regularization_grid", minimum=2)
+        return np.geomspace(_LARGEST, _SMALLEST, count) * unit, True
+    values = np.sort(np.asarray(specification, dtype=np.float64).ravel())[::-1]
+    if values.size == 0 or not np.all(np.isfinite(values)) or values[-1] <= 0:
+        raise ValueError("regularization_grid must hold positive, finite numbers")
+    return values, False
+
+
+def select(
+    loss: LogisticLoss,
+    gammas: FloatArray,
+    *,
+    refine: bool,
+    check: Callable[[list[Minimum]], None],
+    stages: Stages,
+) -> LogisticSelection:
+    """Follow the criterion from the largest γ down, and choose where it is smallest.
+
+    With `refine` the walk ends where smaller γ have not gained for a while, and the best γ is refined between
+    its neighbours.
+    """
+
+    def tell(gamma: float, value: float) -> None:
+        stages.report(f"regularization {gamma:.3g}: leave-one-out log loss {value:.6g}")
+
+    walk = _Walk(loss, tell, check)
+    tried: list[float] = []
+    for gamma in map(float, gammas):
+        try:
+            walk(gamma)
+        except NotPositiveDefiniteError:
+            if not tried:
+                raise
+            break  # lost in rounding errors, and so are smaller ones
+        tried.append(gamma)
+        assert walk.best is not None
+        best = walk.best[0]
+        if refine and (len(tried) - 1 - tried.index(best) >= _PATIENCE or walk.values[best] < _NOTHING_LEFT):
+            break
+    if not np.isfinite(walk.values[best]):
+        raise ValueError(
+            "leave-one-out has no value at any regularization: a row left out leaves the features without "
+            "a minimum; give regularization a number, a finite feature_variance, or fewer features"
+        )
+    if refine:
+        _refine(walk, tried, best)
+    assert walk.best is not None
+    best, predictions = walk.best
+    path = np.array(sorted(walk.values))
+    criterion = np.array([walk.values[gamma] for gamma in path])
+    return LogisticSelection(path, criterion, best, walk.states[best], predictions)
+
+
+def _refine(walk: _Walk, tried: list[float], best: float) -> None:
+    """Go where between the neighbours of the best γ the criterion is smallest."""
+    at = tried.index(best)
+    if not 0 < at < len(tried) - 1:
+        return
+    around = [tried[at + 1], best, tried[at - 1]]
+    low, middle, high = (walk.values[gamma] for gamma in around)
+    if not (np.isfinite([low, high]).all() and middle < min(low, high)):
+        return
+    bracket = tuple(1 + float(np.log(gamma / best)) for gamma in around)
+    known = dict(zip(bracket, (low, middle, high), strict=True))
+    brent(
+        lambda x: known[x] if x in known else walk(float(best * np.exp(x - 1))),
+        brack=bracket,
+        tol=_PRECISION,
+    )

@@ -1,0 +1,89 @@
+"""Logistic regression of two classes on a kernel matrix: Newton's method, and what the last step knows.
+
+A Newton step is the weighted least-squares problem of the core, (Φ + 2γΣs/(sw)) c + Tβ = f + g/w, with the
+curvature w = p(1 − p) of each row's loss and g minus its slope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from .._validation import FloatArray
+from .kernel_problem import KernelProblem
+from .newton import LEAST_CURVATURE, Minimum, State, minimise
+
+
+@dataclass
+class BinaryLogistic:
+    """1/Σs Σ_i s_i log(1 + exp(−y_i f_i)) + γ cᵀΦc."""
+
+    problem: KernelProblem  # its weights are those of the last step
+    y: FloatArray  # (m,): ±1
+    s: FloatArray  # (m,)
+
+    def objective(self, state: State, gamma: float) -> float:
+        """Return what is minimised."""
+        loss = self.s @ -log_expit(self.y * state.f[:, 0]) / self.s.sum()
+        return float(loss + gamma * np.sum(state.c * state.Kc))
+
+    def slopes(self, state: State) -> FloatArray:
+        """Return minus the derivative of each row's loss, (m,): t − p without cancellation."""
+        return np.asarray(self.y * expit(-self.y * state.f[:, 0]))
+
+    @staticmethod
+    def curvature(state: State) -> FloatArray:
+        """Return the second derivative of each row's loss, (m,)."""
+        f = state.f[:, 0]
+        return np.asarray(np.maximum(expit(f) * expit(-f), LEAST_CURVATURE))
+
+    def minimum(self, gamma: float, start: State, tol: float, max_iter: int) -> Minimum:
+        """Return the minimum of the objective."""
+        return minimise(
+            start,
+            lambda state: self.objective(state, gamma),
+            lambda state: self._newton_step(state, gamma),
+            tol,
+            max_iter,
+        )
+
+    def weighted(self, state: State, gamma: float) -> tuple[KernelProblem, float]:
+        """Return the least-squares problem of a Newton step, and its γ: 2γΣs / Σ(sw)."""
+        self.problem.weights = self.s * self.curvature(state)
+        return self.problem, float(2 * gamma * self.s.sum() / self.problem.weights.sum())
+
+    def _newton_step(self, state: State, gamma: float) -> tuple[State, float, list[int]]:
+        problem, gamma_weighted = self.weighted(state, gamma)
+        slopes = self.slopes(state)
+        response = state.f[:, 0] + slopes / self.curvature(state)
+        solution = problem.solve(response[:, None], gamma_weighted)
+        c, beta = np.ascontiguousarray(solution.c), solution.beta
+        Kc = problem.kernel_times(c)
+        target = State(c, beta, Kc, Kc + problem.T @ beta)
+        by_loss = float(-(self.s * slopes) @ (target.f - state.f)[:, 0] / self.s.sum())
+        slope = by_loss + 2 * gamma * float(np.sum(state.Kc * (c - state.c)))
+        return target, slope, list(solution.kept)
+
+    def leave_one_out(self, state: State, gamma: float, copies: FloatArray) -> FloatArray:
+        """Return f (m, 1) of each row by the model without it; `copies` is the share of its weight that goes.
+
+        With h = 1 − shift · B_ii / (sw) a row without its share v of the weight is predicted
+        f − v h/(1 − vh) · g/w.
+        """
+        problem, gamma_weighted = self.weighted(state, gamma)
+        m, n_free = problem.T.shape
+        # At K = I and no features the variance is what the core subtracts: B_ii.
+        B = -problem.variance(gamma_weighted, np.eye(m), np.zeros((m, n_free)), covariance=False)[:, 0]
+        left = 2 * gamma * self.s.sum() * B / self.problem.weights_or_ones  # 1 − h
+        moved = copies * (1 - left) / ((1 - copies) + copies * left)
+        return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
+
+    def variance(
+        self, state: State, gamma: float, K: FloatArray, prior: FloatArray, T_new: FloatArray
+    ) -> FloatArray:
+        """Return the variance of f at new points (n,): Laplace's approximation; K (m, n), prior k(x, x)."""
+        problem, gamma_weighted = self.weighted(state, gamma)
+        added = problem.variance(gamma_weighted, K, T_new, covariance=False)[:, 0]
+        return np.asarray((prior + added) / (2 * gamma * self.s.sum()))
