@@ -163,11 +163,29 @@ bool single_precision_suffices(const Context& context, const SvmProblem& problem
   return 2 * solution.c.lpNorm<1>() * error <= 0.25 * problem.tolerance * solution.certificate.scale;
 }
 
-// With the certificate, and the bias of least norm where there is a choice.
+// The constant where it is not unique: the middle of all that are as good, as LIBSVM has it. Of these the one
+// with the largest smallest distance of a sample from its margin.
+Vector<double> middle_constant(const SvmQp& qp, const Vector<double>& c, const Vector<double>& image) {
+  double highest = -std::numeric_limits<double>::infinity();
+  double lowest = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < c.size(); ++i) {
+    const double residual = qp.t[i] - image[i];
+    if (c[i] < qp.upper[i]) highest = std::max(highest, residual);
+    if (c[i] > qp.lower[i]) lowest = std::min(lowest, residual);
+  }
+  return Vector<double>::Constant(1, 0.5 * (highest + lowest) / qp.U(0, 0));
+}
+
+// With the certificate, and one bias of all that are as good: for the constant the middle, else that of least
+// norm.
 Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out,
                  const Vector<double>& image) {
-  if (!determines_gamma(pair.qp, out.c))
+  if (!determines_gamma(pair.qp, out.c) && pair.balanced && pair.qp.U.cols() == 1) {
+    const Vector<double> middle = middle_constant(pair.qp, out.c, image);
+    if (middle.allFinite()) out.gamma = middle;
+  } else if (!determines_gamma(pair.qp, out.c)) {
     out.gamma = least_norm_gamma(context, pair.qp, out.c, image, out.gamma, problem.tolerance);
+  }
   out.certificate = certify(pair.qp, out.c, image, out.gamma);
   out.converged = out.certificate.relative() <= problem.tolerance && out.certificate.infeasibility < 1e-7;
   return out;

@@ -18,7 +18,14 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.svm import SVC
@@ -842,3 +849,18 @@ def test_features_that_nearly_separate_the_classes_cost_few_rounds_and_no_digits
     if kind == "separable":
         assert native.n_iter_[0] == 0
         assert not np.any(problem[4])
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "quadratic"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_a_constant_that_is_not_unique_is_the_middle_that_an_svc_takes(load, kernel, C):
+    X, y = load(return_X_y=True)
+    X, y = ((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9))[::2], y[::2]
+    chosen = {"linear": Linear(), "gaussian": Gaussian(np.sqrt(X.shape[1] / 2)), "quadratic": Polynomial(2)}
+    gram = chosen[kernel](X)
+    peer = SVC(kernel="precomputed", C=C, tol=1e-8, decision_function_shape="ovo").fit(gram, y)
+    wanted = peer.decision_function(gram)
+    model = SVMGBClassifier(chosen[kernel], C=C, tol=1e-9, decision_function_shape="ovo").fit(X, y)
+    size = max(1.0, np.abs(wanted).max())  # 48 where it is largest: iris, linear, C = 100
+    assert_allclose(model.decision_function(X), wanted, atol=1e-4 * size)
