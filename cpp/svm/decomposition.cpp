@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/vmath.hpp"
+#include "svm/active_set.hpp"
 #include "svm/working_set.hpp"
 
 namespace grls {
@@ -14,6 +15,8 @@ constexpr Index kWorkingSet = 512, kFirstSet = 64;
 constexpr double kInner = 0.01;        // a round ends when its set violates the conditions so much less
 constexpr Index kStepsPerMember = 16;  // of a round, at most
 constexpr Index kColumns = 2048;       // of the gradient that a task brings up to date: they stay in cache
+constexpr Index kFirstAttempt = 12;    // the round after which an active set is tried
+constexpr Index kMostMembers = 400;    // that it may have
 constexpr int kPatience = 60;          // rounds without a better gap, then rounding errors have the word
 
 template <class S>
@@ -42,16 +45,83 @@ class Decomposition {
     s_ = V_.transpose() * c_;
   }
 
+  // The best point along a direction with Uᵀc = 0.
+  void start_along(const Vector<double>& direction) {
+    double room = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < m_; ++i) {
+      if (direction[i] > 0) room = std::min(room, qp_.upper[i] / direction[i]);
+      if (direction[i] < 0) room = std::min(room, qp_.lower[i] / direction[i]);
+    }
+    shift_image(direction);
+    const double curvature = direction.dot(image_), slope = qp_.t.dot(direction);
+    const double step = curvature * room > slope ? slope / curvature : room;
+    c_ = (step * direction).cwiseMax(qp_.lower).cwiseMin(qp_.upper);
+    image_ *= step;
+    s_ = V_.transpose() * c_;
+    is_along_ = true;
+  }
+
+  // Whether an active set of at most so many members solves the problem from here.
+  bool finish(Index members, Index& rounds) {
+    ActiveSetOptions options;
+    options.tolerance = options_.tolerance;
+    options.max_members = std::min(members, rows_.capacity());
+    options.max_rounds = options_.max_rounds - rounds;
+    ActiveSetPoint point{c_, gamma_, image_, certificate_};
+    const ActiveSetResult result = active_set(context_, qp_, rows_, options, point);
+    rounds += result.rounds;
+    if (!result.converged && !(point.certificate.infeasibility < 1e-6)) return false;
+    c_ = point.c;
+    gamma_ = point.gamma;
+    image_ = point.image;
+    certificate_ = point.certificate;
+    s_ = V_.transpose() * c_;
+    kept_ = gamma_.tail(V_.cols());
+    if (!result.converged) return false;
+    // What rounding has left of Uᵀc goes where it costs least.
+    const Vector<double> c = restored(qp_, c_);
+    shift_image(c - c_);
+    c_ = c;
+    s_ = V_.transpose() * c_;
+    certificate_ = certify(qp_, c_, image_, gamma_);
+    return certificate_.relative() <= options_.tolerance;
+  }
+
+  // Uᵀc = 0 by the smallest change, if the bounds allow it.
+  bool restore() {
+    const Vector<double> c = restored(qp_, c_);
+    const Vector<double> s = qp_.U.transpose() * c;
+    if (!(s.norm() <= 1e-9 * c.norm())) return false;
+    shift_image(c - c_);
+    c_ = c;
+    s_ = V_.transpose() * c_;
+    look();
+    return true;
+  }
+
   NativeSolution run() {
     NativeSolution out;
+    if (is_along_) {
+      look();
+      out.converged = finish(3 * qp_.U.cols() + 40, out.rounds);
+    }
     double best = std::numeric_limits<double>::infinity();
     int stalled = 0;
-    for (;; ++out.rounds) {
+    Index next_attempt = kFirstAttempt + out.rounds;
+    for (; !out.converged; ++out.rounds) {
       context_.poll();
       look();
       if (done()) {
         out.converged = true;
         break;
+      }
+      if (V_.cols() > 0 && !direct_ && !std::isfinite(qp_.tau) && out.rounds >= next_attempt) {
+        next_attempt = 2 * out.rounds;
+        if (restore() && finish(kMostMembers, out.rounds)) {
+          out.converged = true;
+          break;
+        }
+        look();
       }
       const double left = std::max(certificate_.relative(), certificate_.infeasibility);
       stalled = left < 0.99 * best ? 0 : stalled + 1;
@@ -293,7 +363,7 @@ class Decomposition {
   KernelRows<S> rows_;
   const Matrix<double> V_;  // the features but the constant
   double rho_ = 1, penalty_ = 0, share_ = 1;
-  bool direct_ = false;
+  bool direct_ = false, is_along_ = false;
   double last_left_ = std::numeric_limits<double>::infinity(), last_rho_ = 1;
   Vector<double> c_, image_, residual_, gamma_;
   Vector<double> s_, kept_;  // Vᵀc; multipliers
@@ -312,16 +382,23 @@ class Decomposition {
 
 template <class S>
 NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
-                         const IndexList& order, const NativeOptions& options, const Vector<double>& start) {
+                         const IndexList& order, const NativeOptions& options, const Vector<double>& start,
+                         const Vector<double>& direction) {
   Decomposition<S> method(context, qp, balanced, source, order, options);
-  if (start.size() > 0) method.start_at(start);
+  if (start.size() > 0) {
+    method.start_at(start);
+  } else if (direction.size() > 0) {
+    method.start_along(direction);
+  }
   return method.run();
 }
 
 template NativeSolution decompose<double>(const Context&, const SvmQp&, bool, const GramSource&,
-                                          const IndexList&, const NativeOptions&, const Vector<double>&);
+                                          const IndexList&, const NativeOptions&, const Vector<double>&,
+                                          const Vector<double>&);
 template NativeSolution decompose<float>(const Context&, const SvmQp&, bool, const GramSource&,
-                                         const IndexList&, const NativeOptions&, const Vector<double>&);
+                                         const IndexList&, const NativeOptions&, const Vector<double>&,
+                                         const Vector<double>&);
 
 double decomposition_bytes(Index m, double cache_bytes) {
   const double members = static_cast<double>(std::min(kWorkingSet, m));

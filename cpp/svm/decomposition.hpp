@@ -7,6 +7,10 @@
 //   ½ cᵀ(Φ + ρVVᵀ)c - (t - Vγ)ᵀc,
 // which costs as much as the problem without them, and γ <- γ + ρVᵀc now and then until Vᵀc = 0. With a prior
 // variance τ the same scheme is the proximal point method: ρ becomes 1/(1/ρ + 1/τ).
+//
+// Where few coefficients are strictly between their bounds, as with features that nearly separate the
+// classes, these steps of γ are many and small. There an active set (svm/active_set.hpp) takes over: at the
+// start if a few members are enough, and again after some rounds.
 #pragma once
 
 #include <limits>
@@ -32,10 +36,11 @@ struct NativeSolution {
 };
 
 // balanced: the first column of qp.U is constant, and τ = ∞. start: coefficients within the bounds
-// to begin with, or empty.
+// to begin with, or empty; then a direction may help that has Uᵀc = 0 (svm/separation.hpp), or empty too.
 template <class S>
 NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
-                         const IndexList& order, const NativeOptions& options, const Vector<double>& start);
+                         const IndexList& order, const NativeOptions& options, const Vector<double>& start,
+                         const Vector<double>& direction);
 
 // Its memory for m samples, in double precision: kernel rows, and the matrices of two working sets.
 double decomposition_bytes(Index m, double cache_bytes);

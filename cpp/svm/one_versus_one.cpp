@@ -9,12 +9,14 @@
 #include "kernels/predict.hpp"
 #include "svm/decomposition.hpp"
 #include "svm/interior_point.hpp"
+#include "svm/separation.hpp"
 
 namespace grls {
 namespace {
 
 constexpr double kSinglePrecision = 1e-5;      // gaps from here on are reached with kernel values in float32
 constexpr Index kExactSamples = 300;           // up to here the interior point method costs next to nothing
+constexpr double kExact = 1e-9;                // the gap it is then left with
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
 // What an interior point method costs in the numbers that decomposition touches, divided by m³.
@@ -50,9 +52,30 @@ struct Pair {
   Matrix<double> rotation;  // gamma of the basis = rotation · gamma of the qp
   SvmQp qp;
   bool balanced = false;
+  Matrix<double> metric;  // (r, r): gammaᵀ metric gamma = |β|², of columns that are in units of their own
+
+  bool has_features() const { return !std::isfinite(qp.tau) && qp.U.cols() > (balanced ? 1 : 0); }
 };
 
-Pair make_pair_of(const SvmProblem& problem, Index first, Index second) {
+// Weighted means and standard deviations of the features over all samples.
+struct Units {
+  Vector<double> mean, deviation, size;  // (l); size: root mean square
+};
+
+Units units_of(const SvmProblem& p) {
+  Units out;
+  const double total = p.weights.sum();
+  out.mean = p.T.transpose() * p.weights / total;
+  out.size = (p.T.array().square().matrix().transpose() * p.weights / total).cwiseSqrt();
+  out.deviation =
+      ((p.T.rowwise() - out.mean.transpose()).array().square().matrix().transpose() * p.weights / total)
+          .cwiseSqrt();
+  for (Index j = 0; j < out.size.size(); ++j)  // a constant is one
+    if (out.deviation[j] <= 1e-8 * out.size[j]) out.deviation[j] = 0;
+  return out;
+}
+
+Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, Index second) {
   Pair pair;
   const Index positive = problem.n_classes == 2 ? second : first;
   for (Index i = 0; i < static_cast<Index>(problem.labels.size()); ++i)
@@ -98,6 +121,9 @@ Pair make_pair_of(const SvmProblem& problem, Index first, Index second) {
   }
   // Orthonormal with the weights: a sample of weight two is the sample twice.
   qp.U = roots.cwiseInverse().asDiagonal() * qp.U;
+  const Matrix<double> beta = (pair.balanced ? units.deviation : units.size).asDiagonal() *
+                              pair.basis.feature_coefficients(pair.rotation);
+  pair.metric = beta.transpose() * beta;
   return pair;
 }
 
@@ -137,35 +163,56 @@ bool single_precision_suffices(const Context& context, const SvmProblem& problem
   return 2 * solution.c.lpNorm<1>() * error <= 0.25 * problem.tolerance * solution.certificate.scale;
 }
 
-// With the certificate, and the bias of least norm where there is a choice.
+// The constant where it is not unique: the middle of all that are as good, as LIBSVM has it. Of these the one
+// with the largest smallest distance of a sample from its margin.
+Vector<double> middle_constant(const SvmQp& qp, const Vector<double>& c, const Vector<double>& image) {
+  double highest = -std::numeric_limits<double>::infinity();
+  double lowest = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < c.size(); ++i) {
+    const double residual = qp.t[i] - image[i];
+    if (c[i] < qp.upper[i]) highest = std::max(highest, residual);
+    if (c[i] > qp.lower[i]) lowest = std::min(lowest, residual);
+  }
+  return Vector<double>::Constant(1, 0.5 * (highest + lowest) / qp.U(0, 0));
+}
+
+// With the certificate, and one bias of all that are as good: for the constant the middle, else that of least
+// norm.
 Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out,
                  const Vector<double>& image) {
-  if (!determines_gamma(pair.qp, out.c))
+  if (!determines_gamma(pair.qp, out.c) && pair.balanced && pair.qp.U.cols() == 1) {
+    const Vector<double> middle = middle_constant(pair.qp, out.c, image);
+    if (middle.allFinite()) out.gamma = middle;
+  } else if (!determines_gamma(pair.qp, out.c)) {
     out.gamma = least_norm_gamma(context, pair.qp, out.c, image, out.gamma, problem.tolerance);
+  }
   out.certificate = certify(pair.qp, out.c, image, out.gamma);
   out.converged = out.certificate.relative() <= problem.tolerance && out.certificate.infeasibility < 1e-7;
   return out;
 }
 
 Outcome by_decomposition(const Context& context, const SvmProblem& problem, const Pair& pair,
-                         Vector<double> start, double max_work) {
+                         Vector<double> start, const Vector<double>& direction, double tolerance,
+                         double max_work) {
   NativeOptions options;
-  options.tolerance = problem.tolerance;
+  options.tolerance = tolerance;
   options.max_rounds = problem.max_iterations;
   options.cache_bytes = problem.cache_bytes;
   options.max_work = max_work;
   NativeSolution solution;
   Index rounds = 0;
   bool enough = false;
-  if (problem.tolerance >= kSinglePrecision) {
-    solution = decompose<float>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start);
+  if (tolerance >= kSinglePrecision) {
+    solution = decompose<float>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start,
+                                direction);
     rounds = solution.rounds;
     enough = solution.rounds >= problem.max_iterations ||
              (solution.converged && single_precision_suffices(context, problem, pair, solution));
     start = solution.c;
   }
   if (!enough && !solution.out_of_work) {
-    solution = decompose<double>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start);
+    solution = decompose<double>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start,
+                                 direction);
     rounds += solution.rounds;
   }
   return finished(context, problem, pair, {solution.c, solution.gamma, {}, rounds, solution.converged},
@@ -189,16 +236,34 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   const auto m = static_cast<Index>(pair.order.size());
   const bool automatic = problem.solver == SvmSolver::automatic;
   Outcome first, second;
-  if (problem.solver == SvmSolver::interior_point || pair.basis.rank() >= m ||
-      (automatic && m <= kExactSamples)) {
+  Vector<double> direction;  // to begin with
+  if (pair.has_features()) {
+    const Separation separation = separate(pair.qp, pair.balanced, pair.metric);
+    if (separation.separable) {
+      first.c = Vector<double>::Zero(m);
+      first.gamma = separation.gamma;
+      first.certificate = certify(pair.qp, first.c, first.c, first.gamma);
+      first.converged = true;
+      return first;
+    }
+    direction = separation.c;
+  }
+  const bool small = automatic && m <= kExactSamples;
+  if (small && direction.size() > 0 && start.size() == 0) {
+    // An active set of few members, which is what nearly separable classes have, is as exact and faster.
+    first =
+        by_decomposition(context, problem, pair, start, direction, std::min(kExact, problem.tolerance), 0);
+    if (first.converged) return first;
+  }
+  if (problem.solver == SvmSolver::interior_point || pair.basis.rank() >= m || small) {
     first = by_interior_point(context, problem, pair);
     if (first.converged || first.iterations >= problem.max_iterations || pair.basis.rank() >= m) return first;
     // Where the features alone separate the classes, the dual has no point but 0, and nothing is interior.
-    second = by_decomposition(context, problem, pair, start, kAnyWork);
+    second = by_decomposition(context, problem, pair, start, direction, problem.tolerance, kAnyWork);
   } else {
     const auto size = static_cast<double>(m);
     const bool may_finish = m <= kInteriorPointSamples;
-    first = by_decomposition(context, problem, pair, start,
+    first = by_decomposition(context, problem, pair, start, direction, problem.tolerance,
                              automatic && may_finish ? kInteriorPointWork * size * size * size : kAnyWork);
     if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;
     try {
@@ -206,7 +271,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     } catch (const NotPositiveDefinite&) {  // decomposition asks less of the kernel
       if (!automatic && first.c.allFinite()) return first;
       if (!automatic) throw;
-      second = by_decomposition(context, problem, pair, first.c, kAnyWork);
+      second = by_decomposition(context, problem, pair, first.c, direction, problem.tolerance, kAnyWork);
     }
   }
   Outcome& better =
@@ -234,8 +299,9 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   out.kept.resize(pairs.size());
   out.status.assign(pairs.size(), Status::converged);
 
+  const Units units = units_of(problem);
   const auto solve_one = [&](const Context& own, Index p) {
-    const Pair pair = make_pair_of(problem, pairs[static_cast<std::size_t>(p)].first,
+    const Pair pair = make_pair_of(problem, units, pairs[static_cast<std::size_t>(p)].first,
                                    pairs[static_cast<std::size_t>(p)].second);
     const auto m = static_cast<Index>(pair.order.size());
     Vector<double> start(problem.start.size() > 0 ? m : 0);

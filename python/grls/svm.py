@@ -91,8 +91,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
     bias : {"multiplier", "lp"}, default="multiplier"
         Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
-        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique the first
-        are those of least norm in orthonormal coordinates (solvers "native" and "ipm").
+        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique
+        (solvers "native" and "ipm") the first are, for the constant alone, the middle of all that are as good,
+        as in `SVC`; where the features alone separate the classes those of least norm in units of the columns'
+        standard deviations; else those of least norm in orthonormal coordinates.
     tol : float, default=1e-4
         Duality gap, relative to the objective, at which to stop.
     max_iter : int, default=-1

@@ -18,7 +18,14 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.svm import SVC
@@ -805,3 +812,55 @@ def test_features_that_separate_the_classes_need_no_kernel(solver):
     assert model.duality_gap_[0] <= model.tol
     assert model.objective_[0] <= 1e-3
     assert_array_equal(model.predict(X), y)
+
+
+def nearly_separable(m=500, seed=0):
+    """Classes that eight columns separate but for a few rows, which only the kernel can tell."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, 8))
+    y = (X @ np.arange(1, 9) > 0).astype(int)
+    y[np.argsort(np.abs(X @ np.arange(1, 9)))[3:9]] ^= 1
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["separable", "nearly separable", "dependent", "indicators"])
+@pytest.mark.parametrize("C", [1.0, 1e3])
+def test_features_that_nearly_separate_the_classes_cost_few_rounds_and_no_digits(kind, C):
+    X, y = nearly_separable()
+    T = np.column_stack([np.ones(len(X)), X])
+    if kind == "separable":
+        y = (X @ np.arange(1, 9) > 0).astype(int)
+    elif kind == "dependent":
+        T = np.column_stack([T, X[:, 0] + 1e-7 * X[:, 1] ** 2])
+    elif kind == "indicators":
+        T = np.column_stack([T, np.eye(len(X))[:, :3], np.digitize(X[:, 0], [-1, 1]) == 2])
+    models = {
+        solver: SVMGBClassifier(Gaussian(3.0), features=lambda X: T, C=C, solver=solver, tol=1e-7)
+        for solver in SOLVERS
+    }
+    for model in models.values():
+        model.fit(X, y)
+        assert model.duality_gap_[0] <= 1e-7
+    native, exact = models["native"], models["ipm"]
+    assert_allclose(native.objective_, exact.objective_, rtol=1e-6, atol=1e-7 * C)
+    assert native.n_iter_[0] <= 60
+    problem = parts(native, X, y, lambda X: T)
+    assert np.abs(T.T @ problem[4]).max() <= 1e-8 * np.abs(problem[4]).sum()
+    if kind == "separable":
+        assert native.n_iter_[0] == 0
+        assert not np.any(problem[4])
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "quadratic"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_a_constant_that_is_not_unique_is_the_middle_that_an_svc_takes(load, kernel, C):
+    X, y = load(return_X_y=True)
+    X, y = ((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9))[::2], y[::2]
+    chosen = {"linear": Linear(), "gaussian": Gaussian(np.sqrt(X.shape[1] / 2)), "quadratic": Polynomial(2)}
+    gram = chosen[kernel](X)
+    peer = SVC(kernel="precomputed", C=C, tol=1e-8, decision_function_shape="ovo").fit(gram, y)
+    wanted = peer.decision_function(gram)
+    model = SVMGBClassifier(chosen[kernel], C=C, tol=1e-9, decision_function_shape="ovo").fit(X, y)
+    size = max(1.0, np.abs(wanted).max())  # 48 where it is largest: iris, linear, C = 100
+    assert_allclose(model.decision_function(X), wanted, atol=1e-4 * size)
