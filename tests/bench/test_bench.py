@@ -53,6 +53,12 @@ def test_every_peer_that_is_installed_gives_the_limits_answers(rows):
         assert difference < (1e-3 if name == "grls single" else 1e-9), name
 
 
+def test_standard_deviations_are_timed_beside_a_gaussian_process_that_agrees():
+    done = run(bench="peers.variances")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("peer ÷ ours") == 2
+
+
 @pytest.mark.slow
 def test_every_stage_is_measured_at_every_size(rows):
     measured = {(r["scene"], r["stage"], r["m"]) for r in rows if r["name"] == "grls"}

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.posterior import Posterior
-from .._validation import FloatArray
+from .._validation import FloatArray, integer
+from .draws import correlated
 from .feature_prior import beside
 from .fitted import FittedProblem
 from .regression import RegressionFunction
@@ -164,6 +166,60 @@ class PosteriorFunction(RegressionFunction):
             f"the covariance of {n_points} rows",
             _WAY_OUT + ", or for return_std",
         )
+
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        with_noise: bool = False,
+        noise: Any = None,
+    ) -> FloatArray:
+        """Draw functions, or observations, from the posterior, jointly at all rows.
+
+        They are normal given γ and the variances as estimated, as those of
+        `sklearn.gaussian_process.GaussianProcessRegressor.sample_y`.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points; the covariance of all of them is factorised, so that memory grows as n².
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, RandomState or None, default=0
+            Where the random numbers come from.
+        with_noise : bool, default=False
+            Whether to draw new observations, of weight one, rather than the function.
+        noise : float or array-like of shape (n,), default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples) or (n, k, n_samples)
+            The draws.
+        """
+        n_draws = integer(n_samples, "n_samples", minimum=1)
+        rng = check_random_state(random_state)
+        points, T = self._evaluated(X)
+        feature_part, learnt_part = self._parts_at(points, T)
+        mean = feature_part + learnt_part  # (n, k)
+        n_points, n_outputs = mean.shape
+        noise_at = self._noise_at(noise, n_points) if with_noise else None
+        posterior = self._posterior()
+        self._require_room_for_covariance(n_points, posterior.n_samples)
+        z = rng.standard_normal((n_outputs, n_points, n_draws))
+        out = np.empty((n_points, n_outputs, n_draws))
+        gammas = self._gammas()
+        for gamma, covariance in posterior.function(points, T, covariance=True).items():
+            mine = np.flatnonzero(gammas == gamma)
+            drawn = correlated(covariance, z[mine].transpose(1, 0, 2).reshape(n_points, -1))
+            out[:, mine] = drawn.reshape(n_points, len(mine), n_draws)
+        out *= np.sqrt(self.kernel_variance_)[:, None]
+        out += mean[:, :, None]
+        if noise_at is not None:
+            spread = np.sqrt(noise_at[:, None] * self.noise_variance_)  # (n, k)
+            out += spread[:, :, None] * rng.standard_normal(out.shape)
+        return np.asarray(out[:, 0] if self._one_output else out)
 
     def _deviations(
         self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
