@@ -75,7 +75,8 @@ class BinaryLogistic:
         problem, gamma_weighted = self.weighted(state, gamma)
         m, n_free = problem.T.shape
         # At K = I and no features the variance is what the core subtracts: B_ii.
-        B = -problem.variance(gamma_weighted, np.eye(m), np.zeros((m, n_free)), covariance=False)[:, 0]
+        posterior = problem.posterior(gamma_weighted)
+        B = -posterior.of_values(np.zeros(m), np.eye(m), np.zeros((m, n_free)), covariance=False)
         left = 2 * gamma * self.s.sum() * B / self.problem.weights_or_ones  # 1 − h
         moved = copies * (1 - left) / ((1 - copies) + copies * left)
         return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
@@ -85,5 +86,6 @@ class BinaryLogistic:
     ) -> FloatArray:
         """Return the variance of f at new points (n,): Laplace's approximation; K (m, n), prior k(x, x)."""
         problem, gamma_weighted = self.weighted(state, gamma)
-        added = problem.variance(gamma_weighted, K, T_new, covariance=False)[:, 0]
-        return np.asarray((prior + added) / (2 * gamma * self.s.sum()))
+        posterior = problem.posterior(gamma_weighted)
+        variance = posterior.of_values(prior, np.ascontiguousarray(K.T), T_new, covariance=False)
+        return np.asarray(variance / (2 * gamma * self.s.sum()))
