@@ -75,7 +75,9 @@ class BinaryLogistic:
         problem, gamma_weighted = self.weighted(state, gamma)
         m, n_free = problem.T.shape
         # At K = I and no features the variance is what the core subtracts: B_ii.
-        B = -problem.variance(gamma_weighted, np.eye(m), np.zeros((m, n_free)), covariance=False)[:, 0]
+        B = -problem.posterior(gamma_weighted).of_values(
+            np.zeros(m), np.eye(m), np.zeros((m, n_free)), covariance=False
+        )
         left = 2 * gamma * self.s.sum() * B / self.problem.weights_or_ones  # 1 − h
         moved = copies * (1 - left) / ((1 - copies) + copies * left)
         return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
@@ -85,5 +87,5 @@ class BinaryLogistic:
     ) -> FloatArray:
         """Return the variance of f at new points (n,): Laplace's approximation; K (m, n), prior k(x, x)."""
         problem, gamma_weighted = self.weighted(state, gamma)
-        added = problem.variance(gamma_weighted, K, T_new, covariance=False)[:, 0]
-        return np.asarray((prior + added) / (2 * gamma * self.s.sum()))
+        found = problem.posterior(gamma_weighted).of_values(prior, K.T, T_new, covariance=False)
+        return np.asarray(found / (2 * gamma * self.s.sum()))
