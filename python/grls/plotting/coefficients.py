@@ -75,17 +75,15 @@ class CoefficientsDisplay(SingleDisplay):
         shown = np.flatnonzero((spread > 0) & np.isfinite(table["coefficient"]))
         if len(shown) == 0:
             raise ValueError("the model has no coefficients to show: no features, or a constant only")
-        low, high = table["2.5 %"], table["97.5 %"]
         sizes = np.abs(table["coefficient"] * spread)[shown]
         if len(shown) > _MOST_ROWS:
             shown = np.sort(shown[np.argsort(sizes)[-_MOST_ROWS:]])
         name = target_name(target)
         label = f"change of {name} per standard deviation" if scaled else f"coefficient for {name}"
-        display = cls(
-            [table.rows[p] for p in shown],
-            *(np.asarray(values * spread)[shown] for values in (table["coefficient"], low, high)),
-            label,
+        values, low, high = (
+            np.asarray(table[column] * spread)[shown] for column in ("coefficient", "2.5 %", "97.5 %")
         )
+        display = cls([table.rows[p] for p in shown], values, low, high, label)
         return display.plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:

@@ -103,11 +103,9 @@ class PartialEffectsDisplay(SeveralDisplay):
         """
         final = fitted_regressor(model)
         table, n_points = as_table(X, model), integer(n_points, "n_points", minimum=2)
-        numbers = (
-            varying_columns(table)[:_MOST_COLUMNS]
-            if columns is None
-            else [number_of_column(table, c) for c in columns]
-        )
+        numbers = varying_columns(table)[:_MOST_COLUMNS]
+        if columns is not None:
+            numbers = [number_of_column(table, column) for column in columns]
         if not numbers:
             raise ValueError("there is no column of numbers that vary to draw an effect of")
         names, usual, effects = column_names(table), usual_rows(table, n_points), []
@@ -131,9 +129,9 @@ class PartialEffectsDisplay(SeveralDisplay):
             )
             ax.plot(effect.line, effect.mean, color=BLUE)
             at_bottom = ax.get_xaxis_transform()
-            some = (
-                effect.seen if len(effect.seen) <= 500 else np.quantile(effect.seen, np.linspace(0, 1, 500))
-            )
+            some = effect.seen
+            if len(some) > 500:
+                some = np.quantile(some, np.linspace(0, 1, 500))
             ax.plot(some, np.full(len(some), 0.015), "|", color=GREY, markersize=6, transform=at_bottom)
             ax.set_xlabel(effect.name)
             ax.set_ylabel(self.target)
@@ -240,9 +238,8 @@ class MapDisplay(SeveralDisplay):
             (axes[1], self.std, f"standard deviation of {self.target}", "magma"),
         ):
             image = ax.pcolormesh(self.x, self.y, values, cmap=colours, shading="gouraud", rasterized=True)
-            ax.plot(
-                *self.points.T, ".", color="white", markeredgecolor="black", markeredgewidth=0.3, markersize=4
-            )
+            edge = {"markeredgecolor": "black", "markeredgewidth": 0.4}
+            ax.plot(*self.points.T, "o", color="white", markersize=3, **edge)
             ax.set_xlabel(self.names[0])
             ax.set_ylabel(self.names[1])
             ax.figure.colorbar(image, ax=ax, label=label)

@@ -18,7 +18,6 @@ from .regularization import RegularizationPathDisplay
 __all__ = ["ModelReport", "model_report"]
 
 _N_COLUMNS = 3
-_MOST_EFFECTS = 3
 
 
 @dataclass
@@ -129,7 +128,8 @@ def _pictures(
         table = as_table(X, model)
     except ValueError:
         return pictures
-    columns = varying_columns(table)[:_MOST_EFFECTS]
+    pair = _pair(model, final, table)
+    columns = varying_columns(table)[: 3 if pair is None else 4]  # with a map the rows of the figure are full
     if columns:
         pictures["effects"] = (
             len(columns),
@@ -137,7 +137,6 @@ def _pictures(
                 model, X, columns=columns, target=target, axes=axes
             ),
         )
-    pair = _pair(model, final, table)
     if pair is not None:
         pictures["map"] = (
             2,
