@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def make_axes(axes: Any, n_columns: int = 1) -> Any:
+def make_axes(axes: Any, n_columns: int = 1, n_rows: int = 1) -> Any:
     """Return the axes given, or new ones."""
     if axes is not None:
         return axes
@@ -22,7 +22,8 @@ def make_axes(axes: Any, n_columns: int = 1) -> Any:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "grls[plot]"') from error
-    _, made = plt.subplots(1, n_columns, figsize=(5.5 * n_columns, 4), layout="constrained")
+    size = (5.5 * n_columns, 4 * n_rows)
+    _, made = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained")
     return made
 
 
@@ -75,4 +76,41 @@ class SingleDisplay(Display):
         ax = make_axes(ax)
         self._draw(ax, **options)
         self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class SeveralDisplay(Display):
+    """A picture on several pairs of axes, as many as `n_axes` says."""
+
+    axes_: Any = None
+    _most_columns = 3  # of a figure that is made for it
+
+    @property
+    @abstractmethod
+    def n_axes(self) -> int:
+        """How many pairs of axes it takes."""
+
+    def plot(self, *, axes: Any = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        axes : matplotlib axes, default=None
+            Where to draw, as many as ``n_axes``; None makes a new figure.
+
+        Returns
+        -------
+        Display
+            The display itself.
+        """
+        wanted = self.n_axes
+        n_columns = min(wanted, self._most_columns)
+        made = np.ravel(make_axes(axes, n_columns, -(-wanted // n_columns)))
+        if len(made) < wanted:
+            raise ValueError(f"this display takes {wanted} pairs of axes, got {len(made)}")
+        if axes is None:
+            for spare in made[wanted:]:
+                spare.remove()
+        self._draw(made[:wanted])
+        self.axes_, self.figure_ = made[:wanted], made[0].figure
         return self

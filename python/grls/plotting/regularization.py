@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._validation import FloatArray
 from ._display import SingleDisplay, require_fitted
+from ._inputs import final_estimator
 from ._style import ORANGE
 
 __all__ = ["CriterionContourDisplay", "RegularizationPathDisplay"]
@@ -53,6 +54,7 @@ class RegularizationPathDisplay(SingleDisplay):
         RegularizationPathDisplay
             The display.
         """
+        model = final_estimator(model)
         no_path = 'the model has no path: fit it with regularization="loo", "gcv" or "reml"'
         require_fitted(model, "criterion_path_", no_path)
         display = cls(
@@ -76,7 +78,12 @@ class RegularizationPathDisplay(SingleDisplay):
             axes.set_yscale("log")
         axes.set_xlabel("regularization γ")
         axes.set_ylabel(
-            {"loo": "leave-one-out error", "gcv": "GCV", "reml": "-2 restricted log-likelihood"}[self.name]
+            {
+                "loo": "leave-one-out error",
+                "logo": "error of groups left out",
+                "gcv": "GCV",
+                "reml": "-2 restricted log-likelihood",
+            }[self.name]
         )
         if curves.shape[1] > 1:
             axes.legend()

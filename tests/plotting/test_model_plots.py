@@ -1,0 +1,253 @@
+"""The displays of a fitted regressor draw what it says: effects, maps, residuals, variogram, report."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from grls import GRLSClassifier, GRLSRegressor, plotting
+from grls.features import Columns
+from grls.kernels import Gaussian, Laplace, Matern, Precomputed, ThinPlate
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def figures():
+    from matplotlib import pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def frame(m=80, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"east": rng.uniform(size=m), "north": rng.uniform(size=m), "depth": rng.normal(size=m)})
+    y = 2 * X.depth + np.sin(5 * X.east) * np.cos(4 * X.north) + 0.2 * rng.normal(size=m)
+    return X, y.rename("zinc")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = frame()
+    kernel = Laplace(0.5).on(["east", "north"])
+    return GRLSRegressor(kernel, features=Columns(["depth"]), regularization="reml").fit(X, y), X, y
+
+
+def test_effects_are_predictions_with_the_other_columns_at_their_medians(fitted):
+    model, X, _ = fitted
+    display = plotting.PartialEffectsDisplay.from_estimator(model, X, n_points=20, target="zinc")
+    assert [effect.name for effect in display.effects] == ["east", "north", "depth"]
+    for name, ax in zip(X.columns, display.axes_, strict=True):
+        line, rug = ax.lines
+        at = pd.DataFrame({other: np.full(20, X[other].median()) for other in X.columns})
+        at[name] = np.linspace(X[name].min(), X[name].max(), 20)
+        mean, std = model.predict(at, return_std=True)
+        assert_allclose(line.get_xdata(), at[name])
+        assert_allclose(line.get_ydata(), mean)
+        band = ax.collections[0].get_paths()[0].vertices[:, 1]
+        quantile = stats.t.ppf(0.975, model.degrees_of_freedom_)
+        assert_allclose(
+            [band.min(), band.max()], [(mean - quantile * std).min(), (mean + quantile * std).max()]
+        )
+        assert_array_equal(rug.get_xdata(), X[name])
+        assert (ax.get_xlabel(), ax.get_ylabel()) == (name, "zinc")
+    noisy = plotting.PartialEffectsDisplay.from_estimator(model, X, columns=["depth"], with_noise=True)
+    assert noisy.n_axes == 1
+    assert np.all(noisy.effects[0].std ** 2 > model.noise_variance_[0])
+
+
+def test_rows_are_those_that_the_model_keeps(fitted):
+    model, X, _ = fitted
+    kept, given = (plotting.PartialEffectsDisplay.from_estimator(model, rows) for rows in (None, X))
+    for ours, theirs in zip(kept.effects, given.effects, strict=True):
+        assert_allclose(ours.mean, theirs.mean)
+        assert ours.name == theirs.name
+    bare = GRLSRegressor(Gaussian(0.5), regularization=0.1).fit(np.asarray(X), X.depth)
+    assert [e.name for e in plotting.PartialEffectsDisplay.from_estimator(bare).effects] == ["x0", "x1", "x2"]
+
+
+def test_a_pipeline_is_drawn_in_the_columns_that_it_takes(fitted):
+    _, X, y = fitted
+    pipeline = make_pipeline(StandardScaler(), GRLSRegressor(Gaussian(1.0), features="linear")).fit(X, y)
+    display = plotting.PartialEffectsDisplay.from_estimator(pipeline, X, columns=["east"], n_points=5)
+    effect = display.effects[0]
+    at = pd.DataFrame({name: np.full(5, X[name].median()) for name in X})
+    at["east"] = effect.line
+    assert_allclose(effect.mean, pipeline.predict(at))
+    assert effect.line.max() == X.east.max()
+    with pytest.raises(ValueError, match="pass X"):
+        plotting.PartialEffectsDisplay.from_estimator(pipeline)
+    for display in (plotting.ResidualsDisplay, plotting.CoefficientsDisplay, plotting.VariogramDisplay):
+        display.from_estimator(pipeline)
+    plotting.RegularizationPathDisplay.from_estimator(pipeline)
+    report = plotting.model_report(pipeline, X)
+    assert {"residuals", "criterion", "coefficients", "variogram", "effects"} == set(report.displays)
+
+
+def test_columns_of_words_stay_at_what_comes_most_often():
+    X, y = frame()
+    X["soil"] = np.where(np.arange(len(X)) % 3, "clay", "sand")
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    encode = make_column_transformer((OneHotEncoder(), ["soil"]), remainder="passthrough")
+    pipeline = make_pipeline(encode, GRLSRegressor(Gaussian(1.0))).fit(X, y)
+    display = plotting.PartialEffectsDisplay.from_estimator(pipeline, X, n_points=4)
+    assert [effect.name for effect in display.effects] == ["east", "north", "depth"]
+    at = pd.DataFrame({name: np.full(4, X[name].median()) for name in ("east", "north", "depth")})
+    at["depth"], at["soil"] = display.effects[2].line, "clay"
+    assert_allclose(display.effects[2].mean, pipeline.predict(at))
+    with pytest.raises(ValueError, match="'soil' holds no numbers"):
+        plotting.PartialEffectsDisplay.from_estimator(pipeline, X, columns=["soil"])
+    with pytest.raises(ValueError, match="'soil' holds no numbers"):
+        plotting.MapDisplay.from_estimator(pipeline, X, columns=("soil", "east"))
+
+
+def test_the_map_holds_means_and_deviations(fitted):
+    model, X, _ = fitted
+    display = plotting.MapDisplay.from_estimator(
+        model, columns=("north", "east"), grid_resolution=7, target="zinc"
+    )
+    at = pd.DataFrame({"east": [display.y[4]], "north": [display.x[2]], "depth": [X.depth.median()]})
+    mean, std = model.predict(at, return_std=True)
+    assert display.mean[4, 2] == pytest.approx(mean[0])
+    assert display.std[4, 2] == pytest.approx(std[0])
+    first, second = display.axes_
+    assert (first.get_xlabel(), first.get_ylabel()) == ("north", "east")
+    assert_allclose(first.lines[0].get_xydata(), X[["north", "east"]])
+    labels = [ax.get_ylabel() for ax in display.figure_.axes]
+    assert "zinc" in labels
+    assert "standard deviation of zinc" in labels
+    assert second.get_title() == "how sure it is"
+    with pytest.raises(ValueError, match="there is no column 'west'; choose from east, north, depth"):
+        plotting.MapDisplay.from_estimator(model, columns=("west", "east"))
+    with pytest.raises(ValueError, match="there is no column 3: X has 3"):
+        plotting.MapDisplay.from_estimator(model, columns=(0, 3))
+
+
+def test_residuals_are_those_of_the_fit_and_of_rows_left_out(fitted):
+    model, X, y = fitted
+    display = plotting.ResidualsDisplay.from_estimator(model, target="zinc")
+    against, quantiles, rows = display.axes_
+    assert_allclose(against.lines[1].get_xdata(), model.predict(X))
+    assert_allclose(against.lines[1].get_ydata(), y - model.predict(X), atol=1e-9)
+    left_out = model.cross_validate(cv="loo")
+    assert_allclose(rows.lines[3].get_xdata(), left_out.predictions)
+    assert_allclose(rows.lines[3].get_ydata(), left_out.z)
+    assert_allclose(quantiles.lines[1].get_ydata(), np.sort(left_out.z))
+    assert_allclose(stats.norm.cdf(quantiles.lines[1].get_xdata()), (np.arange(80) + 0.5) / 80)
+    assert against.get_xlabel() == "fitted zinc"
+
+
+def test_the_variogram_is_that_of_all_pairs(fitted):
+    model, X, y = fitted
+    display = plotting.VariogramDisplay.from_estimator(model, n_bins=6, max_distance=0.9)
+    left = np.asarray(y) - model.feature_coef_[0] - model.feature_coef_[1] * X.depth.to_numpy()
+    places = X[["east", "north"]].to_numpy()
+    bins = [[] for _ in range(6)]
+    for i in range(80):
+        for j in range(i):
+            distance = np.linalg.norm(places[i] - places[j])
+            if distance <= 0.9:
+                bins[min(int(distance / 0.15), 5)].append((distance, (left[i] - left[j]) ** 2 / 2))
+    expected = np.array([np.mean(pairs, axis=0) for pairs in bins])
+    assert_allclose(display.distance, expected[:, 0])
+    assert_allclose(display.semivariance, expected[:, 1], rtol=1e-6)
+    assert_array_equal(display.n_pairs, [len(pairs) for pairs in bins])
+    assert display.names == ["east", "north"]
+    # of a kernel of the distance the curve is a function of it
+    curve = model.noise_variance_[0] + model.kernel_variance_[0] * (1 - np.exp(-display.line / 0.5))
+    assert_allclose(display.expected, curve, rtol=2e-3)
+    assert display.line[0] == 0
+    assert display.noise == pytest.approx(model.noise_variance_[0])
+
+
+def test_variograms_of_known_noise_and_of_many_rows():
+    X, y = frame(m=60)
+    noise = np.random.default_rng(1).uniform(0.01, 0.1, size=60)
+    model = GRLSRegressor(Matern(0.5).on([0, 1]), features=Columns([2]), noise_variance=1.0)
+    display = plotting.VariogramDisplay.from_estimator(model.fit(X.to_numpy(), y, noise=noise))
+    assert display.noise == pytest.approx(noise.mean())
+    many = np.random.default_rng(0).uniform(size=(1300, 1))
+    dense = GRLSRegressor(Matern(0.1), regularization=0.01).fit(many, np.sin(9 * many[:, 0]))
+    display = plotting.VariogramDisplay.from_estimator(dense)
+    assert display.n_pairs.sum() < 1000 * 999 / 2
+
+
+def test_coefficients_have_the_intervals_of_the_summary(fitted):
+    model, X, _ = fitted
+    table = model.summary(n_simulations=0).coefficients
+    plain = plotting.CoefficientsDisplay.from_estimator(model, scaled=False)
+    assert_allclose(plain.values, table["coefficient"])
+    assert_allclose([plain.low, plain.high], [table["2.5 %"], table["97.5 %"]])
+    display = plotting.CoefficientsDisplay.from_estimator(model, target="zinc")
+    assert display.names == ["depth"]
+    assert_allclose(display.values, table["coefficient"][1] * X.depth.std(ddof=0))
+    assert display.ax_.get_xlabel() == "change of zinc per standard deviation"
+    trend = GRLSRegressor(Gaussian(0.5), features="linear", regularization=0.1).fit(X + 1000, X.depth)
+    scaled = plotting.CoefficientsDisplay.from_estimator(trend)
+    assert_allclose(scaled.values, trend.feature_coef_[1:] * X.std(ddof=0), rtol=1e-6)
+    wide = np.random.default_rng(0).normal(size=(100, 40))
+    many = GRLSRegressor(Gaussian(5.0), features="linear", regularization=0.1).fit(wide, wide[:, 3])
+    assert len(plotting.CoefficientsDisplay.from_estimator(many).names) == 30
+
+
+def test_the_report_holds_all_that_applies(fitted):
+    model, _, _ = fitted
+    report = plotting.model_report(model, target="zinc")
+    assert set(report.displays) == {
+        "residuals",
+        "criterion",
+        "coefficients",
+        "variogram",
+        "effects",
+        "map",
+    }
+    assert report.left_out == {}
+    assert len([ax for ax in report.figure_.axes if ax.get_label() != "<colorbar>"]) == 11
+    for display in report.displays.values():
+        assert display.figure_ is report.figure_
+    X, y = frame()
+    given = GRLSRegressor(ThinPlate().on([0, 1]), features=Columns([0, 1]), regularization=0.1)
+    report = plotting.model_report(given.fit(X.to_numpy(), y))
+    assert set(report.displays) == {"residuals", "coefficients", "effects", "map"}
+    assert "no path" in report.left_out["criterion"]
+    assert "have no variance" in report.left_out["variogram"]
+    kernel = Gaussian(0.5)
+    matrix = GRLSRegressor(Precomputed()).fit(kernel(X.to_numpy()), y)
+    report = plotting.model_report(matrix)
+    assert set(report.displays) == {"residuals", "criterion"}
+    assert set(report.left_out) == {"coefficients", "variogram"}
+
+
+def test_what_cannot_be_drawn_is_a_clear_error(fitted):
+    model, X, y = fitted
+    with pytest.raises(NotFittedError):
+        plotting.model_report(GRLSRegressor())
+    with pytest.raises(TypeError, match="shows a GRLSRegressor, or a pipeline that ends in one, got GRLSC"):
+        plotting.ResidualsDisplay.from_estimator(GRLSClassifier("gaussian").fit(X, y > 0))
+    both = GRLSRegressor("gaussian").fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="shows one output, the model has 2"):
+        plotting.MapDisplay.from_estimator(both)
+    with pytest.raises(ValueError, match="no coefficients to show"):
+        plotting.CoefficientsDisplay.from_estimator(GRLSRegressor("gaussian").fit(X, y))
+    with pytest.raises(ValueError, match="no two rows"):
+        plotting.VariogramDisplay.from_estimator(model, max_distance=1e-9)
+    with pytest.raises(ValueError, match="takes 3 pairs of axes, got 1"):
+        plotting.ResidualsDisplay.from_estimator(model, axes=mpl.figure.Figure().subplots())
+    with pytest.raises(ValueError, match="X must have rows and columns"):
+        plotting.MapDisplay.from_estimator(model, np.zeros(3))
+    with pytest.raises(ValueError, match="a map has two columns, got 1"):
+        plotting.MapDisplay.from_estimator(model, columns=("east",))
+
+
+def test_the_path_of_groups_left_out_is_drawn(fitted):
+    _, X, y = fitted
+    model = GRLSRegressor(Gaussian(0.5), regularization="logo").fit(X, y, groups=np.arange(80) // 10)
+    display = plotting.RegularizationPathDisplay.from_estimator(model)
+    assert display.ax_.get_ylabel() == "error of groups left out"
