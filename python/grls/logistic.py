@@ -22,6 +22,7 @@ from ._models.logistic_loss import (
     separates,
     separates_classes,
 )
+from ._models.logistic_summary import LogisticSummary
 from ._models.progress import Stages
 from ._models.samples import FreeFeatures, Samples, Training
 from ._selection import kernel_choice
@@ -36,7 +37,7 @@ from ._solvers.newton import Minimum, State
 from ._solvers.weighted_factor import FeatureSpan
 from ._validation import FloatArray, choice, integer, number_or_choice, real
 from .exceptions import NotPositiveDefiniteError
-from .kernels.polynomials import needed_polynomials
+from .kernels.polynomials import needed_polynomials, polynomial_columns
 
 __all__ = ["GRLogisticClassifier"]
 
@@ -71,7 +72,7 @@ class _Chosen:
     rows: Any = None  # on which γ was chosen; None: all
 
 
-class GRLogisticClassifier(Classification, ChosenWidth):
+class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
     r"""Kernel logistic regression with features that are not penalised.
 
     .. math:: \min_f \frac{1}{m} \sum_i \log(1 + e^{-y_i f(x_i)}) + γ c^T Φ c, \quad
@@ -350,6 +351,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         self._store_leverage(training.T, training.samples.weights)
         self._T_fit, self._weights_fit = training.T, training.samples.weights
         self._targets_fit, self._f_fit = training.samples.targets, state.f
+        counts = row_counts(self, training.samples.y, training.samples.weights)
+        self._copies_fit = np.ones(len(state.f)) if counts is None else np.minimum(1.0, 1.0 / counts)
         self.objective_ = np.array([each.objective for each in minima])
         self.n_iter_ = np.array([each.iterations for each in minima])
 
@@ -411,10 +414,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
             return values
         return values, self._shaped(np.sqrt(np.maximum(self._logit_variance(X), 0)))
 
-    def _logit_variance(self, X: Any) -> FloatArray:
-        """Return the variances (n, k) of the functions at X."""
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
+    def _fitted_loss(self) -> tuple[_Features, LogisticLoss]:
+        """Return the features as the solver saw them, and what was minimised."""
         training = Training(
             Samples(self.X_fit_, None, None, self._targets_fit, self._weights_fit),
             FreeFeatures(self.features_, self.feature_names_free_),
@@ -425,10 +426,38 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         s = np.ones(len(self._T_fit)) if self._weights_fit is None else self._weights_fit
         kind = MultinomialLoss if self._multinomial else OneVersusRest
         problem = _problem_of(training, features, stored=self._multinomial)
-        loss = kind(problem, self._targets_fit, s, np.ones(len(s)))
-        prior = self.kernel_.diagonal(checked)
-        step = max(2048, len(s) // 2)
-        Z_fit, Z = np.empty((len(s), 0)), np.empty((len(T), 0))
+        return features, kind(problem, self._targets_fit, s, self._copies_fit)
+
+    def _logit_variance(self, X: Any) -> FloatArray:
+        """Return the variances (n, k) of the functions at X."""
+        checked = self._check_new(X)
+        T = self._features_at(checked, X)
+
+        def kernel_at(rows: slice) -> FloatArray:
+            return np.asarray(self.kernel_.matrix(self.X_fit_, checked[rows]))
+
+        return self._variance_of(kernel_at, self.kernel_.diagonal(checked), T)
+
+    def _coefficient_variance(self) -> FloatArray:
+        """Return the variances (l, k) of the features' coefficients; NaN where they are not defined."""
+        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
+        n, m = self.n_features_free_, len(self._T_fit)
+        # A coefficient is the function at a point where the kernel is 0 and the features a unit vector.
+        T = np.eye(n) if R is None else R
+        variance = self._variance_of(lambda rows: np.zeros((m, len(T[rows]))), np.zeros(n), T)
+        undefined = polynomial_columns(self.kernel_, self.X_fit_, self._T_fit)
+        variance[undefined] = np.nan
+        variance[~self.feature_support_] = np.nan
+        return variance
+
+    def _variance_of(
+        self, kernel_at: Callable[[slice], FloatArray], prior: FloatArray, T: FloatArray
+    ) -> FloatArray:
+        """Return the variances (n, k) where the kernel has values K (m, n) in slices, and the features T."""
+        features, loss = self._fitted_loss()
+        m = len(self._T_fit)
+        step = max(2048, m // 2)
+        Z_fit, Z = np.empty((m, 0)), np.empty((len(T), 0))
         tau = 0.0
         if features.parts is not None:
             tau, Z_fit = features.variance, features.parts.Z
@@ -437,7 +466,7 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         blocks = []
         for start in range(0, len(T), step):
             at = slice(start, start + step)
-            K = self.kernel_.matrix(self.X_fit_, checked[at]) + tau * (Z_fit @ Z[at].T)
+            K = kernel_at(at) + tau * (Z_fit @ Z[at].T)
             blocks.append(loss.variance(self._f_fit, self.regularization_, K, prior[at], T[at]))
         return np.concatenate(blocks)
 

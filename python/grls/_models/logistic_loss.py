@@ -67,6 +67,12 @@ class OneVersusRest(_Classes):
         ]
         return np.hstack(columns)
 
+    def degrees_of_freedom(self, f: FloatArray, gamma: float) -> float:
+        """Return the effective degrees of freedom of all functions (m, k)."""
+        state = State(f, f, f, f)  # of which only the values matter
+        each = [self._binary(p).leverages(state.column(p), gamma) for p in range(f.shape[1])]
+        return float(np.sum(each))
+
     def variance(
         self, f: FloatArray, gamma: float, K: FloatArray, prior: FloatArray, T_new: FloatArray
     ) -> FloatArray:
@@ -94,6 +100,11 @@ class MultinomialLoss(_Classes):
         """Return the functions (m, k) at each row by the model without it."""
         with blas_limited(len(self.s)):
             return self._laplace(state.f, gamma).leave_one_out(self.copies)
+
+    def degrees_of_freedom(self, f: FloatArray, gamma: float) -> float:
+        """Return the effective degrees of freedom of all functions (m, k)."""
+        with blas_limited(len(self.s)):
+            return self._laplace(f, gamma).degrees_of_freedom()
 
     def variance(
         self, f: FloatArray, gamma: float, K: FloatArray, prior: FloatArray, T_new: FloatArray

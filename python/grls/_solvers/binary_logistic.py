@@ -72,14 +72,18 @@ class BinaryLogistic:
         With h = 1 − shift · B_ii / (sw) a row without its share v of the weight is predicted
         f − v h/(1 − vh) · g/w.
         """
+        left = 1 - self.leverages(state, gamma)
+        moved = copies * (1 - left) / ((1 - copies) + copies * left)
+        return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
+
+    def leverages(self, state: State, gamma: float) -> FloatArray:
+        """Return h (m,), the share of itself in what the last Newton step says of each row."""
         problem, gamma_weighted = self.weighted(state, gamma)
         m, n_free = problem.T.shape
         # At K = I and no features the variance is what the core subtracts: B_ii.
         posterior = problem.posterior(gamma_weighted)
         B = -posterior.of_values(np.zeros(m), np.eye(m), np.zeros((m, n_free)), covariance=False)
-        left = 2 * gamma * self.s.sum() * B / self.problem.weights_or_ones  # 1 − h
-        moved = copies * (1 - left) / ((1 - copies) + copies * left)
-        return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
+        return np.asarray(1 - 2 * gamma * self.s.sum() * B / problem.weights_or_ones)
 
     def variance(
         self, state: State, gamma: float, K: FloatArray, prior: FloatArray, T_new: FloatArray

@@ -143,14 +143,21 @@ class Laplace:
                     out[:, other, c] += shared
         return _centred(out)
 
+    def _curvature(self) -> FloatArray:
+        """Return the second derivatives of each row's loss, (m, k, k)."""
+        P, k = self.P, self.P.shape[1]
+        return np.asarray(np.einsum("ic,cd->icd", P, np.eye(k)) - np.einsum("ic,id->icd", P, P))
+
+    def degrees_of_freedom(self) -> float:
+        """Return the trace of what takes the response of the last Newton step to its fit."""
+        return float(np.einsum("i,icd,idc->", self._problem.s, self._curvature(), self.at_samples()))
+
     def leave_one_out(self, copies: FloatArray) -> FloatArray:
         """Return f (m, k) of each row by the model without a share of its weight: `copies`."""
         k = self.P.shape[1]
         v = (self._problem.s * copies)[:, None, None]
-        P = self.P
-        W = np.einsum("ic,cd->icd", P, np.eye(k)) - np.einsum("ic,id->icd", P, P)
-        cov = self.at_samples()
-        slopes = self._problem.labels - P
+        W, cov = self._curvature(), self.at_samples()
+        slopes = self._problem.labels - self.P
         moved = np.linalg.solve(np.eye(k) - v * (W @ cov), v * slopes[:, :, None])
         return np.asarray(self._f - (cov @ moved)[:, :, 0])
 
