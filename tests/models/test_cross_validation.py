@@ -115,6 +115,16 @@ def test_single_rows_of_counts_are_copies_left_out():
     assert_allclose(mine.std[again], theirs.std, rtol=1e-8)
 
 
+def test_single_rows_of_small_weights_are_folds_of_one():
+    X, y, rng = wave(30)
+    X[5] += 0.1  # all at points of their own
+    weights = rng.uniform(0.1, 1.0, size=len(y))
+    model = GRLSRegressor(Gaussian(0.7), regularization=1e-2).fit(X, y, weights)
+    one, folds = model.cross_validate("loo"), model.cross_validate(len(y))
+    assert_allclose(one.predictions, folds.predictions, atol=1e-9)
+    assert_allclose(one.std, folds.std, rtol=1e-9)
+
+
 def test_rows_that_are_left_out_several_times_are_told_fold_by_fold():
     X, y, _ = wave()
     model = GRLSRegressor(Gaussian(0.7), regularization=1e-3).fit(X, y)

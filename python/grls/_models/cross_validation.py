@@ -229,7 +229,9 @@ def _one_by_one(fitted: FittedProblem, kernel_variances: FloatArray | None) -> L
         means = np.ascontiguousarray(merged.targets[:, mine])
         path = merged.problem.reduced(means, leave_one_out=True).at(np.array([shift]))
         e, share = merged.left_out_residuals(path.c[0], path.diagonal[0], shift, merged.deviations[:, mine])
-        residuals[:, mine], units[:, mine] = e, (shift * fitted.noise / share)[:, None]
+        noise, copy = shift * fitted.noise, np.minimum(1.0, fitted.counts)
+        # Of a copy that counts for less than a row the noise of a whole row, as everywhere.
+        residuals[:, mine], units[:, mine] = e, (noise / (copy * share) - noise / copy + noise)[:, None]
     rows = np.arange(len(targets), dtype=np.intp)
     variances = None if kernel_variances is None else units * kernel_variances
     return LeftOutRows(rows, rows, targets - residuals, targets, variances)
