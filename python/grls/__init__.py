@@ -42,6 +42,7 @@ from .exceptions import (
     ExtrapolationWarning,
     IndefiniteKernelWarning,
     NotPositiveDefiniteError,
+    SeparableFeaturesWarning,
     SolverError,
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
@@ -72,6 +73,7 @@ __all__ = [
     "PriorRLSClassifier",
     "PriorRLSRegressor",
     "SVMGBClassifier",
+    "SeparableFeaturesWarning",
     "SolverError",
     "Summary",
     "TransferPrior",

@@ -9,6 +9,7 @@ __all__ = [
     "IndefiniteKernelWarning",
     "NotPositiveDefiniteError",
     "PrecisionWarning",
+    "SeparableFeaturesWarning",
     "SolverError",
 ]
 
@@ -31,6 +32,10 @@ class IndefiniteKernelWarning(UserWarning):
 
 class PrecisionWarning(UserWarning):
     """Rounding costs more digits than the data have to spare."""
+
+
+class SeparableFeaturesWarning(UserWarning):
+    """Features that are not penalised separate classes alone, so that the kernel has no part in the model."""
 
 
 class SolverError(RuntimeError):

@@ -35,7 +35,7 @@ from ._solvers.results import SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from ._warnings import warn
-from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
+from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError, SeparableFeaturesWarning
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
@@ -91,9 +91,9 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
     bias : {"multiplier", "lp"}, default="multiplier"
         Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
-        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique
-        (solvers "native" and "ipm") the first are, for the constant alone, the middle of all that are as good,
-        as in `SVC`; where the features alone separate the classes those of least norm in units of the columns'
+        (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique (solvers
+        "native" and "ipm") the first are, for the constant alone, the middle of all that are as good, as in
+        `SVC`; where the features alone separate the classes, those of least norm in units of the columns'
         standard deviations; else those of least norm in orthonormal coordinates.
     tol : float, default=1e-4
         Duality gap, relative to the objective, at which to stop.
@@ -149,7 +149,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
     duality_gap_ : ndarray of shape (n_pairs,)
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
-        Rounds or iterations.
+        Rounds or iterations; 0 where the features alone separate the classes and nothing was left to do.
+    kernel_used_ : ndarray of shape (n_pairs,)
+        Whether the kernel has a part in the function of a pair. False where features that are not penalised
+        separate the classes alone, of which a `SeparableFeaturesWarning` tells.
     bias_solver_ : ndarray of shape (n_pairs,)
         Where β came from: "multiplier", or with ``bias="lp"`` who solved the program, "osqp" or "highs".
     feature_names_free_ : list of str
@@ -191,9 +194,9 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
     >>> from sklearn.datasets import load_iris
     >>> from grls import SVMGBClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = SVMGBClassifier("gaussian", features="linear", C=10.0).fit(X, y)
+    >>> model = SVMGBClassifier("gaussian", features="linear", feature_variance=1.0, C=10.0).fit(X, y)
     >>> round(model.score(X, y), 2)
-    0.99
+    0.97
     >>> model.decision_function(X[:2]).shape
     (2, 3)
     """
@@ -346,6 +349,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             solved.beta = parts.coefficients(solved.beta, solved.c, tau)
             solved.kept = [parts.kept]
         self._store(training, labels, classes, pairs, solved)
+        self._warn_of_separation()
         if stages.tells(1):
             self._report(stages)
 
@@ -467,6 +471,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
+        self.kernel_used_ = np.any(dual_coef != 0, axis=0)
         self.bias_solver_ = solution.bias_solver
         self._C_fit = float(self.C)
         self._labels_fit = labels[support]
@@ -530,6 +535,18 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             f'after {solution.iterations[worst]} iterations; raise max_iter or tol, or use solver="ipm"',
             ConvergenceWarning,
             stacklevel=4,
+        )
+
+    def _warn_of_separation(self) -> None:
+        unused = np.flatnonzero(~self.kernel_used_)
+        if len(unused) == 0:
+            return
+        a, b = self.classes_[self.pairs_[unused[0]]].tolist()
+        warn(
+            f"the features alone separate the classes of {len(unused)} of {len(self.pairs_)} pairs (the "
+            f"first: {a!r} and {b!r}), and the kernel is not used there: see kernel_used_; give a finite "
+            "feature_variance, such as 1.0, or fewer features",
+            SeparableFeaturesWarning,
         )
 
     def _report(self, stages: Stages) -> None:

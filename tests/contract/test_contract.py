@@ -169,7 +169,12 @@ def fitted():
         (NystromGRLSRegressor(Gaussian(), features="linear", n_centers=20).fit(X, Y), X),
         (NystromGRLSClassifier(n_centers=20, regularization="holdout").fit(points, labels), points),
         (GRLSRegressor("precomputed", features=None).fit(X @ X.T + np.eye(60), y), X @ X.T),
-        (SVMGBClassifier(Gaussian(), features="linear", probability=True).fit(points, labels), points),
+        (
+            SVMGBClassifier(Gaussian(), features="linear", feature_variance=1.0, probability=True).fit(
+                points, labels
+            ),
+            points,
+        ),
         (GRLogisticClassifier(Gaussian(1.0) + Linear()).fit(points, labels), points),
         (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
         (PriorRLSClassifier(regularization="loo", solver="cg").fit(points, labels), points),

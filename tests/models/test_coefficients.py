@@ -162,6 +162,7 @@ def test_a_feature_far_outside_the_training_rows_warns_and_names_the_rows():
             warnings.simplefilter("error")
             model.predict(np.delete(new, 3, axis=0))
     labels = (y > 0).astype(int)
+    labels[:2] = 1 - labels[:2]  # not for a line to separate
     for classifier in (GRLSClassifier, SVMGBClassifier):
         model = classifier(Gaussian(2.0), features="linear").fit(X, labels)
         with pytest.warns(ExtrapolationWarning, match="rows"):

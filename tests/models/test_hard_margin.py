@@ -5,6 +5,7 @@ import pytest
 from grls import SVMGBClassifier
 from grls._models.hard_margin import judge
 from grls._solvers.certificate import PairOfClasses
+from grls.exceptions import SeparableFeaturesWarning
 from grls.kernels import Gaussian, Laplace, Linear, Log
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -109,8 +110,10 @@ def test_the_pair_that_overlaps_is_named():
 
 
 def test_features_that_separate_alone_leave_the_kernel_nothing():
-    model = SVMGBClassifier(Gaussian(1.0), features="linear", C=np.inf).fit(X, Y)
+    with pytest.warns(SeparableFeaturesWarning, match="1 of 1 pairs"):
+        model = SVMGBClassifier(Gaussian(1.0), features="linear", C=np.inf).fit(X, Y)
     assert_allclose(model.rkhs_norm_, 0, atol=1e-3)
+    assert not model.kernel_used_.any()
     assert_array_equal(model.predict(X), Y)
 
 

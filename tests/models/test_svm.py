@@ -1,5 +1,6 @@
 """Support vector machines with a generalised bias: optimality, peers, the paper's programs, and manners."""
 
+import contextlib
 import re
 
 import grls
@@ -8,7 +9,7 @@ import pytest
 import reference
 from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier, core
-from grls.exceptions import DependentFeaturesWarning, SolverError
+from grls.exceptions import DependentFeaturesWarning, SeparableFeaturesWarning, SolverError
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Linear, Log, Polyharmonic, Polynomial, Sigmoid, ThinPlate
 from hypothesis import given
@@ -55,6 +56,11 @@ def parts(model, X, y, features):
     c = np.zeros(len(y))
     c[model.support_] = model.dual_coef_[:, 0]
     return model.kernel_(X), features(X), signs, np.full(len(y), model.C), c, model.feature_coef_[:, 0]
+
+
+def separation_told():
+    """Features that separate classes alone are told of."""
+    return pytest.warns(SeparableFeaturesWarning, match="feature_variance")
 
 
 # Optimality.
@@ -352,7 +358,9 @@ def test_labels_that_a_feature_explains_leave_nothing_to_the_kernel():
     score = X @ [2.0, -1.0, 0.5] + 0.3
     X, y = X[np.abs(score) > 0.5], (score > 0)[np.abs(score) > 0.5]
     for solver in (*SOLVERS, "auto"):
-        model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(X, y)
+        with separation_told():
+            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(X, y)
+        assert not model.kernel_used_.any()
         _, learnt = model.decompose(X)
         assert np.abs(learnt).max() < 1e-6, solver
         assert model.score(X, y) == 1
@@ -365,7 +373,8 @@ def test_a_bias_that_is_not_unique_is_the_one_of_least_norm():
     y = np.array([0, 0, 1, 1])
     T = np.column_stack([np.ones(4), x])
     for solver in ("auto", *SOLVERS):
-        model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(x, y)
+        with separation_told():
+            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(x, y)
         known, learnt = model.decompose(x)
         assert_allclose(learnt, 0, atol=1e-9)
         # min |Tβ|² with y Tβ ≥ 1: on a grid nothing is shorter
@@ -423,7 +432,8 @@ def test_a_feature_that_only_some_pairs_have_is_no_fault():
     def features(X):
         return np.column_stack([np.ones(len(X)), X[:, 0] * (y[: len(X)] == 2 if len(X) == 150 else 1)])
 
-    model = SVMGBClassifier(Gaussian(1.5), features=features).fit(X, y)
+    with separation_told():
+        model = SVMGBClassifier(Gaussian(1.5), features=features).fit(X, y)
     assert model.feature_support_.all()
     assert model.feature_coef_[1, 0] == 0
     assert np.all(model.feature_coef_[1, 1:] != 0)
@@ -650,17 +660,20 @@ def test_a_kernel_of_order_2_is_fitted_as_by_the_papers_program(kernel, options)
 def test_a_kernel_of_order_2_separates_several_classes_one_versus_one():
     X, y = load_iris(return_X_y=True)
     X = X[:, :2]
-    model = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X, y)
+    with separation_told():
+        model = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert model.score(X, y) > 0.78
     for p, pair in enumerate(model.pairs_):
         mine = np.isin(y, pair)
-        alone = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X[mine], y[mine] == pair[0])
+        with contextlib.nullcontext() if model.kernel_used_[p] else separation_told():
+            alone = SVMGBClassifier(ThinPlate(), features="linear", C=1.0).fit(X[mine], y[mine] == pair[0])
         assert_allclose(
             model.decompose(X)[0][:, p] + model.decompose(X)[1][:, p], alone.decision_function(X), atol=2e-2
         )
     # units of the columns together do not matter to r² log r beside linear features, but for its size
-    moved = SVMGBClassifier(ThinPlate(), features="linear", C=0.01).fit(10 * X + 3, y)
+    with separation_told():
+        moved = SVMGBClassifier(ThinPlate(), features="linear", C=0.01).fit(10 * X + 3, y)
     assert_allclose(moved.decision_function(10 * X + 3), model.decision_function(X), atol=2e-2)
 
 
@@ -808,7 +821,8 @@ def test_features_that_separate_the_classes_need_no_kernel(solver):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5))
     y = np.sign(X[:, 0])
-    model = SVMGBClassifier(Gaussian(2.0), features=Columns([0]), C=10.0, solver=solver).fit(X, y)
+    with separation_told():
+        model = SVMGBClassifier(Gaussian(2.0), features=Columns([0]), C=10.0, solver=solver).fit(X, y)
     assert model.duality_gap_[0] <= model.tol
     assert model.objective_[0] <= 1e-3
     assert_array_equal(model.predict(X), y)
@@ -819,7 +833,7 @@ def nearly_separable(m=500, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, 8))
     y = (X @ np.arange(1, 9) > 0).astype(int)
-    y[np.argsort(np.abs(X @ np.arange(1, 9)))[3:9]] ^= 1
+    y[np.argsort(np.abs(X @ np.arange(1, 9)))[20:50:3]] ^= 1
     return X, y
 
 
@@ -839,7 +853,9 @@ def test_features_that_nearly_separate_the_classes_cost_few_rounds_and_no_digits
         for solver in SOLVERS
     }
     for model in models.values():
-        model.fit(X, y)
+        with separation_told() if kind == "separable" else contextlib.nullcontext():
+            model.fit(X, y)
+        assert model.kernel_used_[0] == (kind != "separable")
         assert model.duality_gap_[0] <= 1e-7
     native, exact = models["native"], models["ipm"]
     assert_allclose(native.objective_, exact.objective_, rtol=1e-6, atol=1e-7 * C)

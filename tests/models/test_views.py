@@ -107,7 +107,7 @@ def test_every_model_takes_a_view(model, y, kernel):
     "model",
     [
         GRLSClassifier(),
-        SVMGBClassifier(),
+        SVMGBClassifier(feature_variance=1.0),
         GRLogisticClassifier(feature_variance=1.0),
         NystromGRLSClassifier(n_centers=30),
         NystromGRLSClassifier(n_centers=20, centers="leverage"),
