@@ -631,3 +631,12 @@ def test_a_kernel_matrix_that_is_not_symmetric_is_refused(kernel):
     points = 100 * np.eye(30) + np.arange(900).reshape(30, 30) / 900
     with pytest.raises(ValueError, match="must be symmetric"):
         regressor(kernel, features=None).fit(points, Y)
+
+
+@pytest.mark.parametrize(
+    "name", ["SVMGBClassifier", "GRLSClassifier", "GRLogisticClassifier", "PriorRLSClassifier"]
+)
+def test_more_columns_than_memory_are_refused(name):
+    wide = sparse.csr_matrix((np.ones(10), 10**17 * np.arange(10), np.arange(11)), shape=(10, 2**60))
+    with pytest.raises(MemoryError, match="1152921504606846976 columns of X"):
+        getattr(grls, name)().fit(wide, np.arange(10) % 2)

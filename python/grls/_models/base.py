@@ -24,7 +24,16 @@ from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
 from .parts import Decomposition, Term, feature_groups, group_columns
-from .samples import FreeFeatures, Samples, Training, counted, fit_features, frame_of, given_rows
+from .samples import (
+    FreeFeatures,
+    Samples,
+    Training,
+    counted,
+    fit_features,
+    frame_of,
+    given_rows,
+    require_room_for_columns,
+)
 
 _FLOATS = [np.float64, np.float32]
 
@@ -43,6 +52,7 @@ class Estimator(BaseEstimator):
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
         if not y and options == {"reset": False} and is_as_fitted(X, self):
             return X
+        require_room_for_columns(X)
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with text_explained():
             return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)

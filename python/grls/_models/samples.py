@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array, get_tags
 
 from .. import features
+from .._solvers import memory
 from .._solvers.groups import Groups, Labels, dependent_without, encoded
 from .._validation import FloatArray, require_two_samples
 from ..kernels import Kernel
@@ -97,6 +99,19 @@ def noise_variances(noise: Any, n_rows: int) -> FloatArray:
             "exactly give it a variance far below the others"
         )
     return np.asarray(variances)
+
+
+_MANY_COLUMNS = 10**8
+
+
+def require_room_for_columns(X: Any) -> None:
+    """MemoryError where a sparse matrix has more columns than there is memory for one number of each."""
+    if sparse.issparse(X) and X.shape[1] > _MANY_COLUMNS:
+        memory.require(
+            8.0 * X.shape[1],
+            f"one number for each of the {X.shape[1]} columns of X",
+            "leave out the columns that are empty, or hash them to fewer",
+        )
 
 
 def frame_of(X: Any) -> Any:
