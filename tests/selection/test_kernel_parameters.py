@@ -372,7 +372,7 @@ def test_a_tuned_model_pickles_clones_and_forgets():
         ({"optimize": {"sigma": []}}, "must be the values to try"),
         ({"optimize": {"sigma": 1.0}}, "must be the values to try"),
         ({"optimize": {"sigma": [-1.0]}}, "Gaussian.sigma must be greater than 0"),
-        ({"optimize": True, "regularization": "gcv"}, 'needs regularization="loo" or "reml"'),
+        ({"optimize": True, "regularization": "gcv"}, 'needs regularization="loo", "logo" or "reml"'),
         ({"optimize": True, "regularization": 1e-3}, "needs a criterion to go by"),
         ({"optimize": True, "per_output": True}, "per_output=False"),
         ({"optimize": True, "feature_variance": 1.0}, "feature_variance must be inf"),
