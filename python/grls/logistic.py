@@ -147,6 +147,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
         The objective reached; one for each class with ``multi_class="ovr"``.
     n_iter_ : ndarray of shape (1,) or (k,)
         Newton steps.
+    fit_seconds_ : dict
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     fit_warnings_ : list of str
         What the fit warned of.
     classes_ : ndarray of shape (n_classes,)
@@ -267,7 +269,10 @@ class GRLogisticClassifier(Classification, ChosenWidth):
             minima = loss.minima(chosen.gamma, start, self.tol, self.max_iter)
             self._require_attained(features.T, samples.targets, minima)
             state = State.joined([each.state for each in minima])
+            self._stages.done("solve")
             left_out = self._left_out(loss, state, chosen)
+            if left_out is not None:
+                self._stages.done("leave one out")
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
                 f"the matrix of the kernel {training.kernel!r} with regularization={self.regularization} is "
@@ -311,9 +316,10 @@ class GRLogisticClassifier(Classification, ChosenWidth):
             gammas if refine else gammas * to_part,
             refine=refine,
             check=lambda minima: self._require_attained(part.problem.T, part.targets, minima),
-            stages=Stages(self.verbose),
+            stages=self._stages,
         )
         found.path, found.chosen = found.path / to_part, found.chosen / to_part
+        self._stages.done("regularization")
         return _Chosen(found.chosen, found.state if rows is None else None, found, rows)
 
     def _left_out(self, loss: LogisticLoss, state: State, chosen: _Chosen) -> FloatArray | None:

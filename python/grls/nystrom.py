@@ -254,7 +254,9 @@ class _Nystrom(KernelMachine):
 
     def _plan_in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> tuple[Plan, list[Block]]:
         block = self._block(X, y, sample_weight, reset=True, whole=True)
+        self._stages.done("validate")
         free, block.T = fit_features(self.features, block)
+        self._stages.done("features")
         pool = self._pool(seed)
         pool.add(block.X, block.y)
         kernel = kernels.as_kernel(self.kernel)
@@ -304,9 +306,9 @@ class _Nystrom(KernelMachine):
         NystromGRLSRegressor or NystromGRLSClassifier
             The fitted model.
         """
-        self._check_parameters()
-        with self._all_or_nothing():
-            stages = Stages(self.verbose)
+        with self._timed_fit():
+            self._check_parameters()
+            stages = self._stages
             stream = as_stream(X, y, sample_weight)
             if stream is None:
                 plan, blocks = self._plan_in_memory(X, y, sample_weight, self._seed())
@@ -315,7 +317,6 @@ class _Nystrom(KernelMachine):
             stages.done("centers")
             stages.report(f"{plan.centers.X.shape[0]} centres, {plan.centers.rank} functions on them")
             self._store(self._solve(plan, blocks, stages))
-            self.fit_seconds_ = stages.seconds
             self._forget("_partial")
         return self
 
@@ -518,7 +519,7 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of conjugate gradients; 1 for "cholesky".
     fit_seconds_ : dict
-        Time of each stage of ``fit``.{attributes}
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)

@@ -150,6 +150,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations.
+    fit_seconds_ : dict
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     bias_solver_ : ndarray of shape (n_pairs,)
         Where β came from: "multiplier", or with ``bias="lp"`` who solved the program, "osqp" or "highs".
     feature_names_free_ : list of str
@@ -253,7 +255,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             The fitted model.
         """
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._timed_fit():
             checked, labels = self._validate(X, y)
             check_classification_targets(labels)
             given = sample_weights(sample_weight, checked)
@@ -270,6 +272,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                     uncalibrated.set_fit_request(sample_weight=True)
                 self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
                 self.calibrated_.fit(X, labels, sample_weight=given)
+                self._stages.done("calibration")
             else:
                 self.__dict__.pop("calibrated_", None)
         return self
@@ -308,7 +311,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         return isinstance(self.C, float | np.floating) and bool(np.isposinf(self.C))
 
     def _fit(self, samples: Samples, classes: Any) -> None:
-        stages = Stages(self.verbose)
+        stages = self._stages
         training = self._prepare(samples)
         assert training.kernel is not None
         labels = samples.targets[:, 0].astype(np.intp)
@@ -339,6 +342,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         else:
             solved, said = self._solve_all(task, float(self.C), start, float(self.tol))
         solver = task.solver
+        stages.done("solve")
         self._warn(solved, said, classes, pairs)
         if definite is not None:
             solved.beta = definite.feature_coefficients(solved.beta, solved.c)
