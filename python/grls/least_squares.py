@@ -475,7 +475,8 @@ _PARAMETERS = """Parameters
         Steps after which they stop with a ConvergenceWarning.
     verbose : int, default=0
         1: a line for each start, point of the grid or step of conjugate gradients; 2: one for each step of
-        the optimization too.{parameters}
+        the optimization too. On a terminal or in a notebook, starts and points are a bar with the time left
+        if tqdm is installed.{parameters}
 
     Attributes
     ----------

@@ -120,7 +120,8 @@ class GRLogisticClassifier(Classification, ChosenWidth):
     max_iter : int, default=100
         Newton steps at most; of each class with ``multi_class="ovr"``.
     verbose : int, default=0
-        1: tell each kernel and each γ that is tried.
+        1: tell each kernel and each γ that is tried. On a terminal or in a notebook, the path of γ is a bar
+        with the time left if tqdm is installed.
 
     Attributes
     ----------

@@ -85,6 +85,11 @@ class Steps:
     def __init__(self, stages: Stages, bar: Any = None) -> None:
         self._stages, self._bar = stages, bar
 
+    def skip(self) -> None:
+        """Note that a step was left out."""
+        if self._bar is not None:
+            self._bar.update(1)
+
     def done(self, line: str, short: str | None = None) -> None:
         """Note that a step has ended, with the line for a log, and what a bar shows of it."""
         if self._bar is None:
