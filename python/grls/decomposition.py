@@ -145,7 +145,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     random_state : int, RandomState instance or None, default=None
         Of the centres, and of the start of the iterative solver.
     verbose : int, default=0
-        Whether to print what the fit is doing, and when.
+        Whether to print what the fit is doing, and when. On a terminal or in a notebook, rows beside centres
+        are a bar with the time left if tqdm is installed.
 
     Attributes
     ----------
@@ -418,14 +419,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         scatter, total = np.zeros((c, c), order="F"), np.zeros(c)
         variance = n * own.means.mean()  # Σ k̃(x, x), k̃(x, x) = k(x, x) - 2 mean k(x, ·) + mean k(·, ·)
         step = max(_BLOCK // c, 1)
-        for start in range(0, n, step):
-            block = X[start : start + step]
-            K = self.kernel_.times(block, centers, with_mean)
-            F = np.asfortranarray((K[:, :c] + offset).T)
-            scatter = linalg.blas.dsyrk(1.0, F, beta=1.0, c=scatter, lower=1, overwrite_c=1)
-            total += F.sum(axis=1)
-            variance += float(np.sum(self.kernel_.diagonal(block) - 2 * K[:, c]))
-            stages.report(f"{min(start + step, n)} of {n} rows")
+        with stages.steps(-(-n // step), "blocks") as steps:
+            for start in range(0, n, step):
+                block = X[start : start + step]
+                K = self.kernel_.times(block, centers, with_mean)
+                F = np.asfortranarray((K[:, :c] + offset).T)
+                scatter = linalg.blas.dsyrk(1.0, F, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+                total += F.sum(axis=1)
+                variance += float(np.sum(self.kernel_.diagonal(block) - 2 * K[:, c]))
+                steps.done(f"{min(start + step, n)} of {n} rows")
         mean = total / n
         scatter -= n * np.outer(mean, mean)
         eigenvalues, W = linalg.eigh(scatter, lower=True, overwrite_a=True, driver="evd")

@@ -15,7 +15,6 @@ from ._models.classification import Classification, row_counts, winner
 from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.fitted import FittedProblem
-from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.regression_summary import UncertainSummary
 from ._models.samples import FreeFeatures, Samples, Training, require_groups
@@ -108,13 +107,16 @@ class _GRLS(KernelMachine):
             chosen = self._choose(training)
             training.kernel = chosen.kernel
             solution = self._solve(chosen, samples.targets, precision)
+            self._stages.done_in_parts(solution.seconds)
         except NotPositiveDefiniteError as error:
             message = _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
             if self.formulation == "published" and self.pivots == "first":
                 message += '; or the first samples are poor pivots: use pivots="qr"'
             raise NotPositiveDefiniteError(message) from error
         self._store(training, chosen, solution)
+        self._stages.done("other")
         self._set_uncertainty(training, chosen, solution)
+        self._stages.done("uncertainty")
 
     def _choose(self, training: Training) -> Chosen:
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
@@ -125,6 +127,7 @@ class _GRLS(KernelMachine):
         record: Record | None = None
         if self._chooses_kernel() or self._learns_metric():
             kernel, record = self._choose_kernel(training, kernel, counts)
+            self._stages.done("kernel")
         variance, parts = self.feature_variance, None
         if variance != np.inf and training.T.shape[1]:
             parts = split(training.T, samples.weights, needed_polynomials(kernel, samples.X))
@@ -155,13 +158,14 @@ class _GRLS(KernelMachine):
                 self.optimize,
                 n_restarts=self.n_restarts,
                 random_state=self.random_state,
-                stages=Stages(self.verbose),
+                stages=self._stages,
                 counts=counts,
                 labels=labels,
                 noisy=is_regressor(self),
             )
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
+            self._stages.done("kernel")
         selection = regularization.select(
             problem,
             samples.targets,
@@ -179,6 +183,7 @@ class _GRLS(KernelMachine):
             problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
             if np.isfinite(tau):
                 problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
+        self._stages.done("regularization")
         return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record)
 
     def _choose_kernel(
@@ -194,18 +199,17 @@ class _GRLS(KernelMachine):
         by = "logo" if self.regularization == "logo" else "loo"
         labels = samples.labels if by == "logo" else None
         choose = Choice(problem, targets, by, squared_error(targets, weights), counts, labels)
-        stages = Stages(self.verbose)
         record: kernel_choice.KernelChoice | metric.Metric
         if self._chooses_kernel():
             kernel, record = kernel_choice.choose_kernel(
                 choose,
                 noisy=is_regressor(self),
                 prepare=lambda kernel: about_the_data(kernel, X, T, free=self.feature_variance == np.inf),
-                stages=stages,
+                stages=self._stages,
             )
         else:
             diagonal = self.optimize == "metric_diagonal"
-            kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=stages)
+            kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=self._stages)
         if kernel.reads_given:
             record.metric = metric.scaled_metric(kernel, X, weights)
             kernel, samples.X = kernel.fit_views(X)
@@ -226,7 +230,7 @@ class _GRLS(KernelMachine):
                 precision=precision,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                report=Stages(self.verbose).report,
+                report=self._stages.report,
             )
             return Outputs.join([(slice(None), solution)], targets.shape[1])
         return _solve_outputs(
@@ -253,7 +257,6 @@ class _GRLS(KernelMachine):
         self.regularization_ = np.asarray(chosen.regularization, dtype=np.float64)[()]
         self.precision_ = solution.precision
         self.n_iter_ = max(1, solution.iterations)
-        self.fit_seconds_ = dict(solution.seconds)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
         self._forget("logo_predictions_", "logo_score_")
         self._forget("optimization_", "criterion_surface_", "_estimation_error", "_posterior_kept")
@@ -472,7 +475,8 @@ _PARAMETERS = """Parameters
         Steps after which they stop with a ConvergenceWarning.
     verbose : int, default=0
         1: a line for each start, point of the grid or step of conjugate gradients; 2: one for each step of
-        the optimization too.{parameters}
+        the optimization too. On a terminal or in a notebook, starts and points are a bar with the time left
+        if tqdm is installed.{parameters}
 
     Attributes
     ----------
@@ -525,7 +529,7 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of conjugate gradients, of the solver or of refinement in mixed precision; 1 without them.
     fit_seconds_ : dict
-        Time of each stage of the fit.
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     fit_warnings_ : list of str
         What the fit warned of.{attributes}
     n_features_in_ : int

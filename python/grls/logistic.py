@@ -121,7 +121,8 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
     max_iter : int, default=100
         Newton steps at most; of each class with ``multi_class="ovr"``.
     verbose : int, default=0
-        1: tell each kernel and each γ that is tried.
+        1: tell each kernel and each γ that is tried. On a terminal or in a notebook, the path of γ is a bar
+        with the time left if tqdm is installed.
 
     Attributes
     ----------
@@ -148,6 +149,8 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
         The objective reached; one for each class with ``multi_class="ovr"``.
     n_iter_ : ndarray of shape (1,) or (k,)
         Newton steps.
+    fit_seconds_ : dict
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     fit_warnings_ : list of str
         What the fit warned of.
     classes_ : ndarray of shape (n_classes,)
@@ -268,7 +271,10 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
             minima = loss.minima(chosen.gamma, start, self.tol, self.max_iter)
             self._require_attained(features.T, samples.targets, minima)
             state = State.joined([each.state for each in minima])
+            self._stages.done("solve")
             left_out = self._left_out(loss, state, chosen)
+            if left_out is not None:
+                self._stages.done("leave one out")
         except NotPositiveDefiniteError as error:
             raise NotPositiveDefiniteError(
                 f"the matrix of the kernel {training.kernel!r} with regularization={self.regularization} is "
@@ -312,9 +318,10 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
             gammas if refine else gammas * to_part,
             refine=refine,
             check=lambda minima: self._require_attained(part.problem.T, part.targets, minima),
-            stages=Stages(self.verbose),
+            stages=self._stages,
         )
         found.path, found.chosen = found.path / to_part, found.chosen / to_part
+        self._stages.done("regularization")
         return _Chosen(found.chosen, found.state if rows is None else None, found, rows)
 
     def _left_out(self, loss: LogisticLoss, state: State, chosen: _Chosen) -> FloatArray | None:

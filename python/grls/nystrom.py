@@ -14,7 +14,7 @@ and how γ is chosen from these sums: docs/math.md, section "Nyström".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -254,7 +254,9 @@ class _Nystrom(KernelMachine):
 
     def _plan_in_memory(self, X: Any, y: Any, sample_weight: Any, seed: int) -> tuple[Plan, list[Block]]:
         block = self._block(X, y, sample_weight, reset=True, whole=True)
+        self._stages.done("validate")
         free, block.T = fit_features(self.features, block)
+        self._stages.done("features")
         pool = self._pool(seed)
         pool.add(block.X, block.y)
         kernel = kernels.as_kernel(self.kernel)
@@ -277,9 +279,12 @@ class _Nystrom(KernelMachine):
         pool.add(first.X, first.y)
         if stream.once:
             return self._plan(pool, first.frame, None, seed), chain([first], blocks)
+        count = 1
         for block in blocks:
             pool.add(block.X, block.y)
-        return self._plan(pool, first.frame, None, seed), _Again(lambda: self._blocks(stream, reset=False))
+            count += 1
+        again = _Again(lambda: self._blocks(stream, reset=False), count)
+        return self._plan(pool, first.frame, None, seed), again
 
     # Fitting.
 
@@ -304,9 +309,9 @@ class _Nystrom(KernelMachine):
         NystromGRLSRegressor or NystromGRLSClassifier
             The fitted model.
         """
-        self._check_parameters()
-        with self._all_or_nothing():
-            stages = Stages(self.verbose)
+        with self._timed_fit():
+            self._check_parameters()
+            stages = self._stages
             stream = as_stream(X, y, sample_weight)
             if stream is None:
                 plan, blocks = self._plan_in_memory(X, y, sample_weight, self._seed())
@@ -315,7 +320,6 @@ class _Nystrom(KernelMachine):
             stages.done("centers")
             stages.report(f"{plan.centers.X.shape[0]} centres, {plan.centers.rank} functions on them")
             self._store(self._solve(plan, blocks, stages))
-            self.fit_seconds_ = stages.seconds
             self._forget("_partial")
         return self
 
@@ -331,11 +335,13 @@ class _Nystrom(KernelMachine):
                 stages=stages,
             )
         sums: Sums | None = None
-        for number, block in enumerate(blocks):
-            with named(f"block {number}"):
-                part = plan.sums(block)
-            sums = part if sums is None else sums + part
-            stages.report(f"block {number}: {sums.total.rows} rows so far")
+        with stages.steps(len(blocks) if isinstance(blocks, Sized) else None, "blocks") as steps:
+            for number, block in enumerate(blocks):
+                with named(f"block {number}"):
+                    part = plan.sums(block)
+                sums = part if sums is None else sums + part
+                rows = f"{sums.total.rows} rows so far"
+                steps.done(f"block {number}: {rows}", rows)
         assert sums is not None
         stages.done("sums")
         solution = plan.solve(sums, self.regularization, self.regularization_grid)
@@ -429,10 +435,13 @@ class _Nystrom(KernelMachine):
 
 
 class _Again:
-    """An iterable that starts afresh every time."""
+    """An iterable of known length that starts afresh every time."""
 
-    def __init__(self, start: Any) -> None:
-        self._start = start
+    def __init__(self, start: Any, count: int) -> None:
+        self._start, self._count = start, count
+
+    def __len__(self) -> int:
+        return self._count
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._start())
@@ -488,7 +497,8 @@ _PARAMETERS = """Parameters
     random_state : int, RandomState instance or None, default=0
         Of the sample of centres and of the rows held out.
     verbose : int, default=0
-        Whether to print what a fit is doing.{parameters}
+        Whether to print what a fit is doing. On a terminal or in a notebook, the blocks are a bar with the
+        time left if tqdm is installed and they can be read twice.{parameters}
 
     Attributes
     ----------
@@ -518,7 +528,7 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of conjugate gradients; 1 for "cholesky".
     fit_seconds_ : dict
-        Time of each stage of ``fit``.{attributes}
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)

@@ -133,6 +133,7 @@ class _PriorRLS(KernelMachine):
         targets = samples.targets
         training = self._prepare(samples)
         posed = self._pose(training)
+        self._stages.done("prior")
         components, covariance, mean = posed.components, posed.covariance, posed.mean
         problem, parts, expected = posed.problem, posed.parts, posed.expected
         surprise = targets - expected
@@ -140,6 +141,7 @@ class _PriorRLS(KernelMachine):
         chosen = float(self.regularization if selection is None else selection.chosen)
         solver = problem.solver(self.solver, targets.shape[1])
         solution = self._solve(problem, surprise, chosen, solver)
+        self._stages.done("solve")
 
         V, b, kept = np.asarray(solution.V), solution.beta, solution.kept
         if parts is not None:
@@ -258,7 +260,7 @@ class _PriorRLS(KernelMachine):
         """Choose ρ, where that is left to the data."""
         if not isinstance(self.regularization, str):
             return None
-        return regularization.select(
+        selection = regularization.select(
             problem,
             targets,
             self.regularization,
@@ -267,6 +269,8 @@ class _PriorRLS(KernelMachine):
             per_output=False,
             counts=counts,
         )
+        self._stages.done("regularization")
+        return selection
 
     def _solve(self, problem: RidgeProblem, targets: FloatArray, chosen: float, solver: str) -> RidgeSolution:
         try:
@@ -435,6 +439,8 @@ _PARAMETERS = """Parameters
         The solver used.
     n_iter_ : int
         Iterations of conjugate gradients; 1 for "cholesky".
+    fit_seconds_ : dict
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     fit_warnings_ : list of str
         What the fit warned of.{attributes}
     n_features_in_ : int

@@ -153,6 +153,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
     kernel_used_ : ndarray of shape (n_pairs,)
         Whether the kernel has a part in the function of a pair. False where features that are not penalised
         separate the classes alone, of which a `SeparableFeaturesWarning` tells.
+    fit_seconds_ : dict
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     bias_solver_ : ndarray of shape (n_pairs,)
         Where β came from: "multiplier", or with ``bias="lp"`` who solved the program, "osqp" or "highs".
     feature_names_free_ : list of str
@@ -256,7 +258,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             The fitted model.
         """
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._timed_fit():
             checked, labels = self._validate(X, y)
             check_classification_targets(labels)
             given = sample_weights(sample_weight, checked)
@@ -273,6 +275,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                     uncalibrated.set_fit_request(sample_weight=True)
                 self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
                 self.calibrated_.fit(X, labels, sample_weight=given)
+                self._stages.done("calibration")
             else:
                 self.__dict__.pop("calibrated_", None)
         return self
@@ -311,7 +314,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         return isinstance(self.C, float | np.floating) and bool(np.isposinf(self.C))
 
     def _fit(self, samples: Samples, classes: Any) -> None:
-        stages = Stages(self.verbose)
+        stages = self._stages
         training = self._prepare(samples)
         assert training.kernel is not None
         labels = samples.targets[:, 0].astype(np.intp)
@@ -342,6 +345,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         else:
             solved, said = self._solve_all(task, float(self.C), start, float(self.tol))
         solver = task.solver
+        stages.done("solve")
         self._warn(solved, said, classes, pairs)
         if definite is not None:
             solved.beta = definite.feature_coefficients(solved.beta, solved.c)

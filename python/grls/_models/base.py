@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
 from .leverage import Leverage
 from .parts import Decomposition, Term, feature_groups, group_columns
+from .progress import Stages
 from .samples import (
     FreeFeatures,
     Samples,
@@ -40,6 +42,8 @@ _FLOATS = [np.float64, np.float32]
 
 class Estimator(BaseEstimator):
     """Checked data, and nothing lost where a fit fails."""
+
+    _stages: Stages  # of the fit that is going on
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -59,6 +63,14 @@ class Estimator(BaseEstimator):
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
+
+    @contextmanager
+    def _timed_fit(self) -> Iterator[None]:
+        """Leave the estimator as it was where a fit fails; else keep how long its stages took."""
+        with self._all_or_nothing():
+            self._stages = Stages(getattr(self, "verbose", 0))
+            yield
+            self.fit_seconds_ = self.__dict__.pop("_stages").total()
 
     def _forget(self, *names: str) -> None:
         """Drop attributes of an earlier fit that this one may not set."""
@@ -152,7 +164,9 @@ class FeatureMachine(Estimator):
 
     def _prepare(self, samples: Samples) -> Training:
         """Fit the features."""
+        self._stages.done("validate")
         free, T = fit_features(self.features, samples)
+        self._stages.done("features")
         return Training(samples, free, T, None)
 
     def _store_features(self, free: FreeFeatures, kept: Any) -> None:
@@ -335,6 +349,7 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         require_polynomials(kernel, samples.X, training.T, None if names is None else list(names))
         free = self._moves_kernel()
         training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
+        self._stages.done("kernel")
         return training
 
     def _moves_kernel(self) -> bool:

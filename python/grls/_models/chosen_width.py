@@ -44,8 +44,9 @@ class ChosenWidth(KernelMachine):
                 choose,
                 training,
                 lambda kernel: about_the_data(kernel, samples.X, T, free=free),
-                Stages(getattr(self, "verbose", 0)),
+                self._stages,
             )
+            self._stages.done("kernel")
         return training
 
     def _chosen_kernel(

@@ -129,8 +129,8 @@ class Classification(OneVersusAll):
         return self._fit_labels(X, y, sample_weight)
 
     def _fit_labels(self: C, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> C:
-        self._check_parameters()
-        with self._all_or_nothing(), recorded() as messages:
+        with self._timed_fit(), recorded() as messages:
+            self._check_parameters()
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)

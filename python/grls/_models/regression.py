@@ -69,8 +69,8 @@ class Regression(RegressionFunction):
         return self._fit_values(X, y, sample_weight)
 
     def _fit_values(self: R, X: Any, y: Any, sample_weight: Any, groups: Any = None, noise: Any = None) -> R:
-        self._check_parameters()
-        with self._all_or_nothing(), recorded() as messages:
+        with self._timed_fit(), recorded() as messages:
+            self._check_parameters()
             checked, values = self._check_values(X, y)
             weights = sample_weights(sample_weight, checked)
             self._one_output = values.ndim == 1

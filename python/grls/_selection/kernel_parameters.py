@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._models.progress import Stages
+from .._models.progress import Stages, Steps
 from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray, integer
@@ -195,27 +195,30 @@ class _Search:
     def from_each(self, points: list[FloatArray], **options: Any) -> list[Descent]:
         """Follow the gradient from each of some points; those where there is no value are left out."""
         descents = []
-        for number, point in enumerate(points):
-            start = self._start(point)
-            if start is None:
-                if number == 0:
-                    raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
-                continue
-            assert self.bounds is not None
-            descent = descend(
-                self.objective, start, self.bounds, self._progress(number, len(points)), **options
-            )
-            descents.append(descent)
-            self._report(number, len(points), descent)
+        with self.stages.steps(len(points), "starts") as steps:
+            for number, point in enumerate(points):
+                start = self._start(point)
+                if start is None:
+                    if number == 0:
+                        raise NotPositiveDefiniteError(
+                            "no regularization of the grid makes the matrix definite"
+                        )
+                    steps.skip()
+                    continue
+                assert self.bounds is not None
+                tell = self._progress(number, len(points))
+                descent = descend(self.objective, start, self.bounds, tell, **options)
+                descents.append(descent)
+                self._report(steps, number, len(points), descent)
         return descents
 
-    def _report(self, number: int, of: int, descent: Descent) -> None:
+    def _report(self, steps: Steps, number: int, of: int, descent: Descent) -> None:
         rows = f" ({len(self.choose.targets)} rows)"
         end = descent.end - np.append(self.parameters.offsets, 0.0)
         named = zip([*self.parameters.labels, "γ"], end, strict=True)
         shown = ", ".join(f"{name}={value:.4g}" for name, value in named)
         reached = f"{self.choose.criterion} {descent.criterion:.6g}"
-        self.stages.report(f"start {number + 1}/{of}{rows}: {reached} at {shown}")
+        steps.done(f"start {number + 1}/{of}{rows}: {reached} at {shown}", reached)
 
     def _progress(self, number: int, of: int) -> Callable[[Any], None] | None:
         if not self.stages.tells(2):
@@ -271,18 +274,19 @@ def _over_grid(choose: Choice, wanted: Mapping[str, Any], specification: Any, st
     order = [points[middle], *points[:middle], *points[middle + 1 :]]
     gammas: Any = specification
     surface = None
-    for done, point in enumerate(order):
-        chosen = {name: given[i] for name, given, i in zip(wanted, values, point, strict=True)}
-        selection = choose(clone(kernel).set_params(**chosen), gammas)
-        if surface is None:
-            if selection is None:
-                raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
-            gammas = selection.path
-            surface = np.full((*shape, len(gammas)), np.inf)
-        if selection is not None:
-            surface[point] = selection.criterion
-        reached = f"{choose.criterion} {surface[point].min():.6g}"
-        stages.report(f"{done + 1}/{len(points)}: {chosen}, {reached}")
+    with stages.steps(len(points), "points of the grid") as steps:
+        for done, point in enumerate(order):
+            chosen = {name: given[i] for name, given, i in zip(wanted, values, point, strict=True)}
+            selection = choose(clone(kernel).set_params(**chosen), gammas)
+            if surface is None:
+                if selection is None:
+                    raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
+                gammas = selection.path
+                surface = np.full((*shape, len(gammas)), np.inf)
+            if selection is not None:
+                surface[point] = selection.criterion
+            reached = f"{choose.criterion} {surface[point].min():.6g}"
+            steps.done(f"{done + 1}/{len(points)}: {chosen}, {reached}", reached)
     assert surface is not None
     best = tuple(int(i) for i in np.unravel_index(int(surface.min(axis=-1).argmin()), shape))
     kernel.set_params(**{name: given[i] for name, given, i in zip(wanted, values, best, strict=True)})

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import brent
 
-from .._models.progress import Stages
+from .._models.progress import Stages, Steps
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
@@ -53,7 +53,7 @@ class _Walk:
     """The criterion along γ, each model starting from the nearest larger γ."""
 
     loss: LogisticLoss
-    tell: Callable[[float, float], None]
+    steps: Steps  # told of each γ
     check: Callable[[list[Minimum]], None]  # of the first model
     states: dict[float, State] = field(default_factory=dict)
     values: dict[float, float] = field(default_factory=dict)
@@ -77,7 +77,8 @@ class _Walk:
         self.values[gamma] = value
         if self.best is None or (value, -gamma) < (self.values[self.best[0]], -self.best[0]):
             self.best = gamma, predictions
-        self.tell(gamma, value)
+        reached = f"leave-one-out log loss {value:.6g}"
+        self.steps.done(f"regularization {gamma:.3g}: {reached}", reached)
         return value
 
 
@@ -105,11 +106,27 @@ def select(
     With `refine` the walk ends where smaller γ have not gained for a while, and the best γ is refined between
     its neighbours.
     """
+    with stages.steps(len(gammas), "regularization") as steps:
+        walk = _Walk(loss, steps, check)
+        tried = _follow(walk, gammas, refine)
+    assert walk.best is not None
+    best = walk.best[0]
+    if not np.isfinite(walk.values[best]):
+        raise ValueError(
+            "leave-one-out has no value at any regularization: a row left out leaves the features without "
+            "a minimum; give regularization a number, a finite feature_variance, or fewer features"
+        )
+    if refine:
+        walk.steps = Steps(stages)  # nobody knows how many
+        _refine(walk, tried, best)
+    best, predictions = walk.best
+    path = np.array(sorted(walk.values))
+    criterion = np.array([walk.values[gamma] for gamma in path])
+    return LogisticSelection(path, criterion, best, walk.states[best], predictions)
 
-    def tell(gamma: float, value: float) -> None:
-        stages.report(f"regularization {gamma:.3g}: leave-one-out log loss {value:.6g}")
 
-    walk = _Walk(loss, tell, check)
+def _follow(walk: _Walk, gammas: FloatArray, refine: bool) -> list[float]:
+    """Go down from the largest γ as far as that is of use, and return those tried."""
     tried: list[float] = []
     for gamma in map(float, gammas):
         try:
@@ -123,18 +140,7 @@ def select(
         best = walk.best[0]
         if refine and (len(tried) - 1 - tried.index(best) >= _PATIENCE or walk.values[best] < _NOTHING_LEFT):
             break
-    if not np.isfinite(walk.values[best]):
-        raise ValueError(
-            "leave-one-out has no value at any regularization: a row left out leaves the features without "
-            "a minimum; give regularization a number, a finite feature_variance, or fewer features"
-        )
-    if refine:
-        _refine(walk, tried, best)
-    assert walk.best is not None
-    best, predictions = walk.best
-    path = np.array(sorted(walk.values))
-    criterion = np.array([walk.values[gamma] for gamma in path])
-    return LogisticSelection(path, criterion, best, walk.states[best], predictions)
+    return tried
 
 
 def _refine(walk: _Walk, tried: list[float], best: float) -> None:
