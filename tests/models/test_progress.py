@@ -35,6 +35,19 @@ SOLVER = {"basis", "gram", "assemble", "factor", "solve"}
 ALWAYS = {"validate", "features", "other"}
 
 
+def require_sum(model, *data):
+    """Fit until the stages add up to it: a busy machine may stop between two clocks, but not every time."""
+    missed = []
+    for _ in range(10):
+        before = time.perf_counter()
+        model.fit(*data)
+        took = time.perf_counter() - before
+        missed.append(abs(sum(model.fit_seconds_.values()) - took) - 0.02 * took)
+        if missed[-1] <= 5e-3:
+            return
+    raise AssertionError(f"the stages miss the fit by {missed} s")
+
+
 @pytest.mark.parametrize(
     ("model", "stages"),
     [
@@ -52,25 +65,19 @@ ALWAYS = {"validate", "features", "other"}
         (NystromGRLSRegressor(n_centers=30), {"centers", "sums", "solve"}),
         (NystromGRLSClassifier(n_centers=30, solver="cg", regularization=1e-2), {"centers", "sums", "solve"}),
     ],
-    ids=repr,
+    ids=lambda value: "stages" if isinstance(value, set) else repr(value),
 )
 def test_the_stages_add_up_to_the_fit(model, stages):
     targets = LABELS if "Classifier" in type(model).__name__ else Y
-    before = time.perf_counter()
-    model.fit(X, targets)
-    took = time.perf_counter() - before
-    seconds = model.fit_seconds_
-    assert ALWAYS | stages <= set(seconds)
-    assert min(seconds.values()) >= 0
-    assert abs(sum(seconds.values()) - took) <= 0.02 * took + 5e-3
+    require_sum(model, X, targets)
+    assert ALWAYS | stages <= set(model.fit_seconds_)
+    assert min(model.fit_seconds_.values()) >= 0
 
 
 def test_the_stages_of_blocks_add_up():
-    before = time.perf_counter()
-    model = NystromGRLSRegressor(n_centers=20).fit(BLOCKS)
-    took = time.perf_counter() - before
+    model = NystromGRLSRegressor(n_centers=20)
+    require_sum(model, BLOCKS)
     assert set(model.fit_seconds_) == {"centers", "sums", "solve", "other"}
-    assert abs(sum(model.fit_seconds_.values()) - took) <= 0.02 * took + 5e-3
 
 
 def test_a_slow_step_is_seen_where_it_is(monkeypatch):
