@@ -786,3 +786,23 @@ def test_no_rows_give_an_empty_matrix():
     assert _core.kernel_matrix(formula=formula, a=X, b=np.empty((0, 3))).shape == (4, 0)
     product = _core.kernel_times(formula=formula, a=X, b=np.empty((0, 3)), c=np.empty((0, 2)))
     assert np.all(product == np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("rbf", r'did you mean "gaussian", or Gaussian\.from_gamma\(gamma\)'),
+        ("poly", 'did you mean "polynomial"'),
+        ("gausian", 'did you mean "gaussian"'),
+        ("auto", "GRLSRegressor, GRLSClassifier"),
+        ("xyz", "got 'xyz'$"),
+    ],
+)
+def test_names_from_elsewhere_are_answered(given, message):
+    with pytest.raises(ValueError, match=message):
+        as_kernel(given)
+
+
+def test_a_class_is_no_kernel():
+    with pytest.raises(TypeError, match=r"is a class: give a kernel of it, such as Gaussian\(\)"):
+        as_kernel(Gaussian)

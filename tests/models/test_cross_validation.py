@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from grls import GRLSClassifier, GRLSRegressor
 from grls._solvers import memory
 from grls.features import Columns, EstimatorFeatures
@@ -20,8 +21,6 @@ from sklearn.model_selection import (
     ShuffleSplit,
     TimeSeriesSplit,
 )
-
-from tests import reference
 
 
 def wave(m=70, seed=0, outputs=None):

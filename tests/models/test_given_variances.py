@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+import reference
 from grls import GRLSRegressor
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV
-
-from tests import reference
 
 KERNEL = Gaussian(0.8)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from grls import GRLSClassifier, GRLSRegressor
 from grls._selection.parameters import Parameters
 from grls._solvers.groups import Groups, dependent_without
@@ -12,8 +13,6 @@ from grls.kernels import Gaussian, Matern
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneGroupOut
-
-from tests import reference
 
 
 def subjects(n_groups=8, each=12, seed=0):

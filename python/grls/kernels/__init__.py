@@ -52,6 +52,7 @@ is evaluated in one pass, and all its terms share the inner products and distanc
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -139,14 +140,40 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
 }
 
 
+_ELSEWHERE = {
+    "rbf": '"gaussian", or Gaussian.from_gamma(gamma) with the gamma of scikit-learn',
+    "poly": '"polynomial", or Polynomial.from_gamma(gamma, degree, coef0) with those of scikit-learn',
+    "laplacian": '"laplace", or Laplace.from_gamma(gamma) with the gamma of scikit-learn',
+    "exponential": '"laplace"',
+    "squared_exponential": '"gaussian"',
+}
+
+
+def _unknown_name(name: str) -> str:
+    """Return what to say of a name that is no kernel's."""
+    names = ", ".join(map(repr, _BY_NAME))
+    if name == "auto":
+        return (
+            'kernel="auto" is for GRLSRegressor, GRLSClassifier, GRLogisticClassifier and SVMGBClassifier; '
+            f"here name one of {names}, or give a kernel that one of them chose, its kernel_"
+        )
+    near = get_close_matches(name, _BY_NAME, n=1)
+    meant = _ELSEWHERE.get(name, f'"{near[0]}"' if near else "")
+    hint = f"; did you mean {meant}?" if meant else ""
+    return f"kernel must be one of {names}; got {name!r}{hint}"
+
+
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], ArrayLike]) -> Kernel:
     """Return a kernel from anything an estimator's ``kernel`` parameter takes."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
-            raise ValueError(f"kernel must be one of {', '.join(map(repr, _BY_NAME))}; got {kernel!r}")
+            raise ValueError(_unknown_name(kernel))
         return _BY_NAME[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        name = kernel.__name__
+        raise TypeError(f"kernel={name} is a class: give a kernel of it, such as {name}()")
     if callable(kernel):
         return Function(kernel)
     raise TypeError(f"kernel must be a Kernel, a name or a function of two arguments, got {kernel!r}")
