@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "bindings.hpp"
+#include "kernels/input_gradient.hpp"
 #include "kernels/predict.hpp"
 
 namespace grls::bindings {
@@ -132,6 +133,21 @@ void register_kernels(py::module_& m) {
         Context context = make_context(threads);
         const py::gil_scoped_release unlocked;
         return kernel_times(context, formula, a_rows.view(), b_rows.view(), c);
+      },
+      py::kw_only(), py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
+  m.def(
+      "kernel_input_gradient",
+      [](const Formula& formula, const py::object& a, const py::object& b, const Matrix<double>& c,
+         int threads) {
+        const RowsArgument a_rows(a), b_rows(b);
+        py::array_t<double> out({row_count(a_rows.view()), column_count(a_rows.view()), c.cols()});
+        double* const to = out.mutable_data();
+        {
+          Context context = make_context(threads);
+          const py::gil_scoped_release unlocked;
+          input_gradient(context, formula, a_rows.view(), b_rows.view(), c, to);
+        }
+        return out;
       },
       py::kw_only(), py::arg("formula"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("threads") = 0);
 }

@@ -8,76 +8,17 @@
 #include "base/errors.hpp"
 #include "base/parallel.hpp"
 #include "base/vmath.hpp"
+#include "data/coordinates.hpp"
 
 namespace grls {
 namespace {
 
 constexpr Index kScattered = 8;  // sparse rows held dense at a time: one or two vector registers
 
-IndexList columns_read(const ColumnGroup& group, Index d) {
-  if (!group.columns.empty()) return group.columns;
-  IndexList all(static_cast<std::size_t>(d));
-  std::iota(all.begin(), all.end(), Index(0));
-  return all;
-}
-
 constexpr Index kStrip = 256;  // rows a task prepares
 
 double work_of(Index rows, Index columns) {
   return 4.0 * static_cast<double>(rows) * static_cast<double>(columns);
-}
-
-double width(const ColumnGroup& group, Index c) {
-  return group.widths.empty() ? 1.0 : group.widths[static_cast<std::size_t>(c)];
-}
-
-// The point on the unit circle at the angle 2πx / period, moved so that x = 0 is the origin: distances stay,
-// and a sparse row stays sparse.
-struct Wound {
-  double cosine, sine;
-
-  Wound(double x, double period) {
-    const double turns = x / period, angle = 2 * EIGEN_PI * (turns - std::round(turns));
-    cosine = -2 * std::sin(angle / 2) * std::sin(angle / 2);
-    sine = std::sin(angle);
-  }
-};
-
-// Sine and cosine of an angle in degrees, exact where they are 0 or ±1: a pole is one point whatever its
-// longitude, and -180 and 180 degrees are the same meridian.
-double sine_of_degrees(double x) {
-  double r = std::remainder(x, 360.0);
-  if (r > 90) r = 180 - r;
-  if (r < -90) r = -180 - r;
-  return std::sin(r * (EIGEN_PI / 180));
-}
-
-double cosine_of_degrees(double x) {
-  return std::sin((90 - std::abs(std::remainder(x, 360.0))) * (EIGEN_PI / 180));
-}
-
-// x: the columns a group reads of a row; to: what it makes of them, as many numbers as its dimension.
-void apply_map(const ColumnGroup& group, const double* x, Index row, double* to) {
-  if (group.radius != 0) {
-    require(
-        std::abs(x[0]) <= 90,
-        "columns on a sphere are latitude and longitude in degrees, and a latitude lies between -90 and 90; "
-        "found ",
-        x[0], " in row ", row);
-    // Moved so that (0, 0) is the origin: distances stay, and a sparse row may stay sparse.
-    const double half = std::sin(x[0] * (EIGEN_PI / 360)), sine = sine_of_degrees(x[1] / 2);
-    const double cosine = cosine_of_degrees(x[0]);
-    // cos(lat) cos(lon) - 1 = -2 sin²(lat/2) - 2 cos(lat) sin²(lon/2)
-    to[0] = group.radius * -2 * (half * half + cosine * sine * sine);
-    to[1] = group.radius * cosine * sine_of_degrees(x[1]);
-    to[2] = group.radius * sine_of_degrees(x[0]);
-    return;
-  }
-  const auto d = static_cast<Index>(std::sqrt(static_cast<double>(group.map.size())) + 0.5);
-  for (Index k = 0; k < d; ++k) {
-    to[k] = 0;
-    for (Index c = 0; c < d; ++c) to[k] += group.map[static_cast<std::size_t>(k * d + c)] * x[c];
-  }
 }
 
 void check_histogram(double value, Index row, Index column) {

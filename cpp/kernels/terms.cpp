@@ -355,6 +355,51 @@ TermGradient differentiate_term(const Step& step, const double* x_data, const do
   return out;
 }
 
+void slope_by_quantity(const Step& step, const double* x_data, const double* value_data, Index n,
+                       double* slope_data) {
+  const View x(x_data, n), value(value_data, n);
+  Eigen::Map<Array> slope(slope_data, n);
+  switch (step.term) {
+    case Term::linear:
+      slope.setOnes();
+      return;
+    case Term::polynomial:
+      if (step.degree == 0) {
+        slope.setZero();
+      } else {
+        slope = step.degree * (x + step.a).pow(step.degree - 1);
+      }
+      return;
+    case Term::sigmoid:
+      slope = step.a * (1 - value.square());
+      return;
+    case Term::log: {  // u = r^a
+      const Array u = x.pow(step.a / 2);
+      slope = (x > 0).select(-0.5 * step.a * u / (x * (1 + u)), 0.0);
+      return;
+    }
+    case Term::polyharmonic: {  // half the degree is the power of x = r², log r half of log x
+      const double half = 0.5 * step.degree, sign = polyharmonic_sign(step.degree);
+      const Array power = sign * x.pow(half - 1);
+      slope = step.degree % 2 == 1
+                  ? Array((x > 0).select(half * power, 0.0))
+                  : Array((x > 0).select(power * 0.5 * (half * x.max(1e-300).log() + 1), 0.0));
+      return;
+    }
+    case Term::chi_squared:
+      slope = -step.a * value;
+      return;
+    case Term::matern_nu: {  // q = b r² / (2 a²), and the table has the logarithm
+      const double scale = 0.5 * step.b / (step.a * step.a);
+      for (Index i = 0; i < n; ++i)
+        slope[i] = x[i] > 0 ? value[i] * scale * step.table->derivatives(scale * x[i]).by_q : 0.0;
+      return;
+    }
+    default:
+      slope = slope_of(step, x, value);
+  }
+}
+
 double differentiate_combination(const Step& step, const double* x_data, const double* value_data,
                                  const double* weight_data, Index n, double* back_data,
                                  double* coefficients) {
@@ -373,7 +418,7 @@ double differentiate_combination(const Step& step, const double* x_data, const d
     case Combine::series: {
       Array power = Array::Ones(n), sum = Array::Zero(n);
       for (std::size_t p = 0; p < step.coefficients.size(); ++p) {
-        coefficients[p] += (weight * power).sum();
+        if (coefficients) coefficients[p] += (weight * power).sum();
         if (p + 1 < step.coefficients.size())
           sum += static_cast<double>(p + 1) * step.coefficients[p + 1] * power;
         power *= x;

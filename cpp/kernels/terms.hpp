@@ -99,8 +99,13 @@ struct TermGradient {
 TermGradient differentiate_term(const Step& step, const double* x, const double* value, const double* weight,
                                 Index n, double* slope);
 
-// The same for a combination of one operand: x (n) the operand, becomes weight ∂value/∂x in `back`; returns
-// Σ weight ∂value/∂a, and adds the derivatives of a series' coefficients to `coefficients`.
+// ∂value/∂x of any term that reads points, by the products, squared distances, … x (n) that it reads; zero at
+// distance zero, where some have none: the gradient of a smooth kernel by a point is zero there anyway.
+void slope_by_quantity(const Step& step, const double* x, const double* value, Index n, double* slope);
+
+// The way back through a combination of one operand: x (n) the operand, becomes weight ∂value/∂x in `back`;
+// returns Σ weight ∂value/∂a, and adds the derivatives of a series' coefficients to `coefficients`, unless it
+// is null.
 double differentiate_combination(const Step& step, const double* x, const double* value, const double* weight,
                                  Index n, double* back, double* coefficients);
 

@@ -5,6 +5,7 @@
 
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
+#include "kernels/reverse.hpp"
 #include "matrices/factor.hpp"
 
 namespace grls {
@@ -130,27 +131,11 @@ struct TunedGroup {
 class Contraction {
  public:
   Contraction(const Formula& formula, const KernelTiles<double>& kernel, std::vector<TunedGroup> tuned)
-      : formula_(formula), kernel_(kernel), tuned_(std::move(tuned)) {
-    const std::vector<Step>& steps = formula.steps();
-    IndexList stack;
-    size_ = 2 * steps.size();
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      Children children;
-      children.first_of_all = static_cast<Index>(s);
-      if (!steps[s].is_term) {
-        if (operands(steps[s].combine) == 2) {
-          children.second = stack.back();
-          stack.pop_back();
-        }
-        children.first = stack.back();
-        children.first_of_all = children_[static_cast<std::size_t>(children.first)].first_of_all;
-        stack.pop_back();
-      }
-      stack.push_back(static_cast<Index>(s));
-      children_.push_back(children);
+      : formula_(formula), kernel_(kernel), tuned_(std::move(tuned)), reverse_(formula) {
+    size_ = 2 * formula.steps().size();
+    for (const Step& step : formula.steps()) {
       series_at_.push_back(size_);
-      size_ += steps[s].coefficients.size();
-      if (steps[s].reads_diagonal()) normalizers_.push_back(s);
+      size_ += step.coefficients.size();
     }
     for (const TunedGroup& group : tuned_) {
       group_at_.push_back(size_);
@@ -167,7 +152,8 @@ class Contraction {
 
   struct Scratch {
     KernelTiles<double>::Scratch kernel;
-    std::vector<double> values, weights, slope;
+    Reverse::Scratch steps;
+    std::vector<double> slope;
     std::vector<Matrix<double>> W;
   };
 
@@ -183,11 +169,11 @@ class Contraction {
       const auto quantity_of = [&](const Step& step) {
         return read.of(step.group, quantity(step.term)) + j * ni;
       };
-      forward(0, steps.size(), ni, quantity_of, scratch, [&](std::size_t s, double* x) {
+      reverse_.forward(0, steps.size(), ni, quantity_of, scratch.steps, [&](std::size_t s, double* x) {
         apply_on_diagonal(steps[s], x, kernel_.row_roots(s) + i0, kernel_.column_roots(s)[j0 + j], ni);
       });
       std::copy_n(G.data() + j * ni, ni,
-                  scratch.weights.data() + (steps.size() - 1) * static_cast<std::size_t>(ni));
+                  scratch.steps.weights.data() + (steps.size() - 1) * static_cast<std::size_t>(ni));
       backward(
           0, steps.size(), ni, quantity_of, scratch, part.sums,
           [&](Index group) -> double* {
@@ -197,8 +183,7 @@ class Contraction {
           },
           [&](std::size_t s, const double* k, const double* value, const double* weight, double* back) {
             Vector<double> share(ni);
-            const std::size_t place = static_cast<std::size_t>(
-                std::find(normalizers_.begin(), normalizers_.end(), s) - normalizers_.begin());
+            const std::size_t place = reverse_.normalizer(s);
             differentiate_on_diagonal(steps[s], k, value, kernel_.row_roots(s) + i0,
                                       kernel_.column_roots(s)[j0 + j], weight, ni, back, share.data());
             part.rows[place].segment(row_of_part, ni) += share;
@@ -212,18 +197,19 @@ class Contraction {
   Part part(Index rows, Index columns) const {
     Part out;
     out.sums.assign(size_, 0.0);
-    out.rows.assign(normalizers_.size(), Vector<double>::Zero(rows));
-    out.columns.assign(normalizers_.size(), Vector<double>::Zero(columns));
+    out.rows.assign(reverse_.normalizers().size(), Vector<double>::Zero(rows));
+    out.columns.assign(reverse_.normalizers().size(), Vector<double>::Zero(columns));
     return out;
   }
 
-  std::size_t normalizers() const { return normalizers_.size(); }
+  std::size_t normalizers() const { return reverse_.normalizers().size(); }
 
   // What a step that reads the diagonal passes on through k(x, x): `share` (m) are its shares at each point.
   void add_diagonal(std::size_t which, const Vector<double>& share, std::vector<double>& sums) const {
-    const std::size_t s = normalizers_[which];
-    const Index m = share.size(), child = children_[s].first;
-    const auto from = static_cast<std::size_t>(children_[static_cast<std::size_t>(child)].first_of_all);
+    const std::size_t s = reverse_.normalizers()[which];
+    const Index m = share.size(), child = reverse_.children(s).first;
+    const auto from =
+        static_cast<std::size_t>(reverse_.children(static_cast<std::size_t>(child)).first_of_all);
     Scratch scratch;
     reserve(m, scratch);
     std::vector<double> quantities(static_cast<std::size_t>(m));
@@ -233,12 +219,12 @@ class Contraction {
         kernel_.self_products(static_cast<std::size_t>(step.group), quantities.data());
       return quantities.data();
     };
-    forward(from, s, m, quantity_of, scratch, [&](std::size_t inner, double* x) {
+    reverse_.forward(from, s, m, quantity_of, scratch.steps, [&](std::size_t inner, double* x) {
       for (Index i = 0; i < m; ++i) x[i] = on_own_diagonal(formula_.steps()[inner], x[i]);
     });
     // Half of the share of each side, with the sign turned, over k_ii.
     const double* const roots = kernel_.column_roots(s);
-    double* const weight = scratch.weights.data() + child * m;
+    double* const weight = scratch.steps.weights.data() + child * m;
     for (Index i = 0; i < m; ++i) weight[i] = -0.5 * share[i] * roots[i] * roots[i];
     backward(
         from, s, m, quantity_of, scratch, sums, [](Index) -> double* { return nullptr; },
@@ -280,89 +266,38 @@ class Contraction {
   }
 
  private:
-  struct Children {
-    Index first = -1, second = -1;  // operands of a combination
-    Index first_of_all = 0;         // where its part of the formula starts
-  };
-
   void reserve(Index n, Scratch& scratch) const {
-    const std::size_t needed = formula_.steps().size() * static_cast<std::size_t>(n);
-    if (scratch.values.size() < needed) {
-      scratch.values.resize(needed);
-      scratch.weights.resize(needed);
-    }
+    reverse_.reserve(n, scratch.steps);
     if (static_cast<Index>(scratch.slope.size()) < n) scratch.slope.resize(static_cast<std::size_t>(n));
-  }
-
-  // The values of steps [from, to), n of each.
-  template <class QuantityOf, class Normalize>
-  void forward(std::size_t from, std::size_t to, Index n, const QuantityOf& quantity_of, Scratch& scratch,
-               const Normalize& normalize) const {
-    for (std::size_t s = from; s < to; ++s) {
-      const Step& step = formula_.steps()[s];
-      double* const x = scratch.values.data() + static_cast<Index>(s) * n;
-      if (step.is_term) {
-        if (quantity(step.term) != Quantity::none) std::copy_n(quantity_of(step), n, x);
-        apply_term(step, x, n);
-        continue;
-      }
-      const Children& children = children_[s];
-      std::copy_n(scratch.values.data() + children.first * n, n, x);
-      if (step.reads_diagonal()) {
-        normalize(s, x);
-      } else {
-        const Index second = std::max<Index>(children.second, 0);  // not read where there is none
-        apply_combination(step, x, scratch.values.data() + second * n, n);
-      }
-    }
   }
 
   // From the weights of the last step to those of the others and the derivatives of the parameters.
   template <class QuantityOf, class SlopeOf, class Normalize>
   void backward(std::size_t from, std::size_t to, Index n, const QuantityOf& quantity_of, Scratch& scratch,
                 std::vector<double>& sums, const SlopeOf& slope_of, const Normalize& normalize) const {
-    const std::size_t n_steps = formula_.steps().size();
-    const auto at = [n](std::vector<double>& v, Index s) { return v.data() + s * n; };
-    for (std::size_t s = to; s-- > from;) {
-      const Step& step = formula_.steps()[s];
-      const Children& children = children_[s];
-      const auto here = static_cast<Index>(s);
-      const double* const value = at(scratch.values, here);
-      const double* const weight = at(scratch.weights, here);
-      if (step.is_term) {
-        const bool reads = quantity(step.term) != Quantity::none;
-        double* const into = reads ? slope_of(step.group) : nullptr;
-        if (into) std::fill_n(scratch.slope.data(), n, 0.0);
-        const TermGradient gradient = differentiate_term(step, reads ? quantity_of(step) : value, value,
-                                                         weight, n, into ? scratch.slope.data() : nullptr);
-        sums[s] += gradient.a;
-        sums[n_steps + s] += gradient.b;
-        if (into) vmath::add(into, scratch.slope.data(), n);
-        continue;
-      }
-      double* const back = at(scratch.weights, children.first);
-      if (step.combine == Combine::sum || step.combine == Combine::product) {
-        double* const other = at(scratch.weights, children.second);
-        std::copy_n(weight, n, back);
-        std::copy_n(weight, n, other);
-        if (step.combine == Combine::product) {
-          vmath::multiply(back, at(scratch.values, children.second), n);
-          vmath::multiply(other, at(scratch.values, children.first), n);
-        }
-      } else if (step.reads_diagonal()) {
-        normalize(s, at(scratch.values, children.first), value, weight, back);
-      } else {
-        sums[s] += differentiate_combination(step, at(scratch.values, children.first), value, weight, n, back,
-                                             sums.data() + series_at_[s]);
-      }
-    }
+    const std::vector<Step>& steps = formula_.steps();
+    const auto term = [&](std::size_t s, const double* value, const double* weight) {
+      const bool reads = quantity(steps[s].term) != Quantity::none;
+      double* const into = reads ? slope_of(steps[s].group) : nullptr;
+      if (into) std::fill_n(scratch.slope.data(), n, 0.0);
+      const TermGradient gradient = differentiate_term(steps[s], reads ? quantity_of(steps[s]) : value, value,
+                                                       weight, n, into ? scratch.slope.data() : nullptr);
+      sums[s] += gradient.a;
+      sums[steps.size() + s] += gradient.b;
+      if (into) vmath::add(into, scratch.slope.data(), n);
+    };
+    const auto combine = [&](std::size_t s, const double* x, const double* value, const double* weight,
+                             double* back) {
+      sums[s] += differentiate_combination(steps[s], x, value, weight, n, back, sums.data() + series_at_[s]);
+    };
+    reverse_.backward(from, to, n, scratch.steps, term, combine, normalize);
   }
 
   const Formula& formula_;
   const KernelTiles<double>& kernel_;
   std::vector<TunedGroup> tuned_;
-  std::vector<Children> children_;
-  std::vector<std::size_t> series_at_, group_at_, normalizers_;
+  Reverse reverse_;
+  std::vector<std::size_t> series_at_, group_at_;
   std::size_t size_ = 0;
 };
 

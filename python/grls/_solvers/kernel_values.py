@@ -11,7 +11,17 @@ from .._validation import FloatArray
 from .arrays import alike, for_core
 from .runtime import get_num_threads
 
-__all__ = ["Formula", "Gram", "GramSource", "LinearGram", "StoredGram", "diagonal", "matrix", "times"]
+__all__ = [
+    "Formula",
+    "Gram",
+    "GramSource",
+    "LinearGram",
+    "StoredGram",
+    "diagonal",
+    "input_gradient",
+    "matrix",
+    "times",
+]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,12 @@ def times(formula: Formula, X: Any, Z: Any, c: FloatArray) -> FloatArray:
     """Return ``matrix(formula, X, Z) @ c`` without storing the matrix."""
     a, b = alike(X, Z)
     return _core.kernel_times(formula=formula, a=a, b=b, c=c, threads=get_num_threads())
+
+
+def input_gradient(formula: Formula, X: Any, Z: Any, c: FloatArray) -> FloatArray:
+    """Return the gradients (n, d, k) of ``times(formula, X, Z, c)`` by the columns of X, both dense."""
+    a, b = for_core(X), for_core(Z)
+    return _core.kernel_input_gradient(formula=formula, a=a, b=b, c=c, threads=get_num_threads())
 
 
 def diagonal(formula: Formula, X: Any) -> FloatArray:

@@ -15,6 +15,7 @@ from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
 from .._validation import FloatArray, as_rows, is_table_of_numbers, shown, text_explained
+from .differentiable import require_gradient
 from .lowering import ColumnChoice, Columns, Link, Lowering
 from .spectral import no_density
 
@@ -167,6 +168,38 @@ class Kernel(BaseEstimator):
     def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
         """Return ``matrix(X, Z) @ c`` without storing the matrix."""
         return kernel_values.times(self.lower(X.shape[1]), X, Z, c)
+
+    def input_gradient(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
+        r"""Return the gradients of Σ_j c_j k(x, z_j) by the columns of X.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Where they are taken; of a kernel with fitted views the rows themselves, not what the views make
+            of them.
+        Z : ndarray of shape (m, p)
+            The points z_j as the kernel reads them, which of a kernel with fitted views is what `view` gives.
+        c : ndarray of shape (m, k)
+            Coefficients of k functions.
+
+        Returns
+        -------
+        ndarray of shape (n, d, k)
+            The gradients. Where x is one of the points and the kernel has no derivative there (`Laplace`,
+            `Spherical`, `Polyharmonic` of degree 1), that point's share is zero.
+
+        Raises
+        ------
+        ValueError
+            For sparse rows, kernels of labels and views that are not linear maps.
+        """
+        require_gradient(self, X)
+        if self._frame is None:
+            return kernel_values.input_gradient(self.lower(X.shape[1]), X, Z, c)
+        own = kernel_values.input_gradient(self.lower(Z.shape[1]), self.view(X), Z, c)
+        # Linear maps, and columns that are chosen: the rows' images are linear in the rows.
+        J = np.asarray(self.view(np.eye(X.shape[1])), dtype=np.float64)  # (d, p)
+        return np.ascontiguousarray(np.einsum("dp,npk->ndk", J, own, optimize=True))
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""
