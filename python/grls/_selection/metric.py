@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics.pairwise import euclidean_distances
 
 from .._models.progress import Stages
 from .._validation import FloatArray
@@ -28,8 +27,6 @@ LEARNT_ON = 1500  # points, at most
 MOST_COLUMNS = 1000  # whose metric is learnt: it is a matrix of these
 
 _RADIAL = (Gaussian, Laplace, Matern, RationalQuadratic)
-
-_STEP = 1e-4  # of a relative change of the width, in differences
 
 
 @dataclass
@@ -121,21 +118,8 @@ def learn_metric(
 def radial_gradients(
     family: Callable[[Any], Kernel], width: float, X: FloatArray, c: FloatArray
 ) -> FloatArray:
-    """Return the gradients (k, m, d) of Σ_i c_i k(x_i, ·) at the points X themselves.
-
-    A kernel of r / σ changes with σ as with r: ∂k/∂r² = −∂k/∂log σ / (2 r²), the former by differences.
-    """
-    wider, narrower = (family(width * (1 + step)).matrix(X, X) for step in (_STEP, -_STEP))
-    changes = (wider - narrower) / (2 * _STEP)
-    squares = euclidean_distances(X, squared=True)
-    np.fill_diagonal(squares, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        twice_slope = np.where(squares > 0, -changes / squares, 0.0)  # 2 ∂k/∂r²
-    out = np.empty((c.shape[1], *X.shape))
-    for k in range(c.shape[1]):
-        W = twice_slope * c[:, k]
-        out[k] = W.sum(axis=1)[:, None] * X - W @ X
-    return out
+    """Return the gradients (k, m, d) of Σ_i c_i k(x_i, ·) at the points X themselves."""
+    return family(width).input_gradient(X, X, c).transpose(2, 0, 1)
 
 
 def metric_of(choose: Choice, kernel: Kernel, *, diagonal: bool, stages: Stages) -> tuple[Kernel, Metric]:
