@@ -183,6 +183,17 @@ class Uncertainty(PosteriorFunction):
             With `return_cov`.
         gradient : ndarray of shape (n, d) or (n, d, k)
             With `return_gradient`, the last of what is returned.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from grls import GRLSRegressor
+        >>> from grls.kernels import Gaussian
+        >>> x = np.linspace(0, 3, 30)[:, None]
+        >>> model = GRLSRegressor(Gaussian(1.0), regularization=1e-8).fit(x, np.sin(x[:, 0]))
+        >>> mean, gradient = model.predict([[0.0], [1.0]], return_gradient=True)
+        >>> bool(np.abs(gradient[:, 0] - np.cos([0.0, 1.0])).max() < 1e-2)
+        True
         """
         if return_std and return_cov:
             raise ValueError("ask for return_std or for return_cov, not for both")
