@@ -1,5 +1,8 @@
 """The gradient of Σ_j c_j k(x, z_j) by the columns of x, against central differences of its values."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from catalogue import FORMULAS
@@ -130,6 +133,17 @@ def test_threads_and_blocks_do_not_change_the_digits():
     assert_allclose(kernel.input_gradient(X[300:310], Z, c), one[300:310], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize(("n", "m", "d"), [(300, 5, 8000), (2100, 300, 2)], ids=["columns", "rows"])
+def test_rows_are_worked_through_in_blocks(n, m, d):
+    X, Z, c = problem(n, m, d)
+    kernel = Cosine() + Gaussian(np.sqrt(d))
+    found = kernel.input_gradient(X, Z, c)
+    for start in (0, n - 40):
+        some = slice(start, start + 40)
+        expected = kernel.input_gradient(X[some], Z, c)
+        assert_allclose(found[some], expected, rtol=1e-9, atol=1e-12)
+
+
 def test_single_precision_rows_and_empty_sets():
     X, Z, c = problem(d=3)
     kernel = Gaussian(1.1)
@@ -156,6 +170,8 @@ def test_what_has_no_gradient_is_refused_by_name():
         Precomputed().input_gradient(X, Z, c)
     with pytest.raises(ValueError, match="toarray"):
         Gaussian(1.0).input_gradient(sparse.csr_matrix(X), Z, c)
+    with pytest.raises(ValueError, match="training data too"):
+        Gaussian(1.0).input_gradient(X, sparse.csr_matrix(Z), c)
     with pytest.raises(ValueError, match="table of numbers"):
         Gaussian(1.0).input_gradient(np.array([["a", "b"]]), Z, c)
     kernel, points = fitted(Gaussian(1.0).after(StandardScaler()), Z)
@@ -176,3 +192,30 @@ def test_the_core_checks_shapes():
     parts = rows.data, rows.indices, rows.indptr, 5
     with pytest.raises(ValueError, match="dense rows"):
         _core.kernel_input_gradient(formula=formula, a=parts, b=parts, c=np.ones((9, 1)))
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+from grls.kernels import Matern
+
+X = np.random.default_rng(0).normal(size=(40000, 5))
+
+def interrupt():
+    time.sleep(0.3)
+    signal.raise_signal(signal.SIGINT) if os.name != "posix" else os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    Matern(1.0, 1.5).input_gradient(X, X, X[:, :1].copy())
+    print("finished")
+except KeyboardInterrupt:
+    print("interrupted")
+print(Matern(1.0, 1.5).input_gradient(X[:10], X[:10], X[:10, :1].copy()).shape)
+"""
+
+
+def test_ctrl_c_stops_it():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["interrupted", "(10, 5, 1)"]

@@ -150,6 +150,19 @@ def test_a_learnt_metric_is_led_back_to_the_columns(kernel):
     assert_allclose(gradient, differences(model, new), atol=1e-6)
 
 
+def test_a_linear_map_of_named_columns():
+    X, y = data()
+    frame = pd.DataFrame(X, columns=list("abc"))
+    kernel = Gaussian(0.6).after([[1.0], [0.5]]).on(["c", "a"]) + Gaussian(0.9).on("b")
+    model = GRLSRegressor(kernel, regularization=1e-3).fit(frame, y)
+    plain = GRLSRegressor(
+        Gaussian(0.6).after([[0.5], [0.0], [1.0]]) + Gaussian(0.9).on([1]), regularization=1e-3
+    )
+    expected = plain.fit(X, y).predict(X, return_gradient=True)[1]
+    assert_allclose(expected, differences(plain, X), atol=1e-6)
+    assert_allclose(model.predict(frame, return_gradient=True)[1], expected, rtol=1e-8, atol=1e-9)
+
+
 def test_columns_chosen_by_a_function():
     X, y = data()
     frame = pd.DataFrame(X, columns=list("abc"))
@@ -202,6 +215,8 @@ def test_rows_without_a_gradient_are_refused():
     model = GRLSRegressor(Gaussian(0.5), regularization=1e-2).fit(sparse.csr_matrix(X), y)
     with pytest.raises(ValueError, match="dense rows"):
         model.predict(sparse.csr_matrix(X), return_gradient=True)
+    with pytest.raises(ValueError, match="training data too"):
+        model.predict(X, return_gradient=True)
     texts = [f"{'cat' if value > 0 else 'dog'} number {i}" for i, value in enumerate(y)]
     model = GRLSRegressor(Linear().after(TfidfVectorizer()), regularization=1e-2).fit(texts, y)
     with pytest.raises(ValueError, match="table of numbers"):

@@ -170,7 +170,7 @@ class Kernel(BaseEstimator):
         return kernel_values.times(self.lower(X.shape[1]), X, Z, c)
 
     def input_gradient(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
-        r"""Return the gradients of Σ_j c_j k(x, z_j) by the columns of X.
+        """Return the gradients of Σ_j c_j k(x, z_j) by the columns of X, k a resolved kernel.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Kernel(BaseEstimator):
         ValueError
             For sparse rows, kernels of labels and views that are not linear maps.
         """
-        require_gradient(self, X)
+        require_gradient(self, X, Z)
         if self._frame is None:
             return kernel_values.input_gradient(self.lower(X.shape[1]), X, Z, c)
         own = kernel_values.input_gradient(self.lower(Z.shape[1]), self.view(X), Z, c)

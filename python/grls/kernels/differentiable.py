@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from .base import Kernel
 
 
-def require_gradient(kernel: Kernel, X: Any) -> None:
-    """ValueError where a resolved kernel has no gradient at rows, naming the part that is in the way."""
+def require_gradient(kernel: Kernel, X: Any, Z: Any = None) -> None:
+    """ValueError where a resolved kernel has no gradient at rows X, naming the part that is in the way.
+
+    Z are the points whose kernel values are differentiated, where they are known.
+    """
     from .given import Function  # these stand on the module of all kernels
     from .labels import Categorical, Overlap
 
     if sparse.issparse(X):
         raise ValueError("gradients by the columns of X need dense rows: give X.toarray()")
+    if sparse.issparse(Z):
+        raise ValueError("gradients by the columns of X need dense rows, those of the training data too")
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
         raise ValueError("gradients by the columns of X need a table of numbers")
     if kernel.pairwise:
