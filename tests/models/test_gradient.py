@@ -115,7 +115,11 @@ def test_it_comes_last_beside_a_covariance():
     assert_array_equal(cov, model.predict(X[:4], return_cov=True)[1])
 
 
-@pytest.mark.parametrize("features", ["linear", Columns(["c", "a"]), lambda X: X[["a"]] ** 2], ids=str)
+@pytest.mark.parametrize(
+    "features",
+    ["linear", Columns(["c", "a"]), lambda X: X[["a"]] ** 2],
+    ids=["linear", "columns", "function"],
+)
 def test_data_frames(features):
     X, y = data()
     frame = pd.DataFrame(X, columns=list("abc"))
