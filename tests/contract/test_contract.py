@@ -98,7 +98,7 @@ def test_scikit_learn_checks_pass(estimator, check):
         PriorRLSRegressor(kernel="gaussian", covariance=np.sqrt, regularization=1e-3),
         PriorRLSClassifier(kernel=Laplace(1.0), regularization=1e-3, class_weight={}),
         GRLogisticClassifier(Gaussian(2.0), regularization=1e-2, class_weight={}),
-        GRLogisticClassifier("linear", feature_variance=1e4),
+        GRLogisticClassifier("linear", regularization=1e-3, feature_variance=1e4),
         NystromGRLSRegressor(Laplace(1.0), regularization="holdout", validation_fraction=0.4),
         NystromGRLSRegressor(Gaussian(2.0), regularization=1e-3, solver="cg", n_centers=100),
         NystromGRLSRegressor(features=None, centers="kmeans", n_centers=15, regularization=1e-3),
