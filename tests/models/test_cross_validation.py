@@ -179,6 +179,16 @@ def test_what_cannot_be_left_out_is_said(monkeypatch):
         model.cross_validate(GroupKFold(3), groups=np.zeros(5))
     with pytest.raises(ValueError, match='"loo", a number of folds'):
         model.cross_validate("kfold")
+    with pytest.raises(ValueError, match="has no folds"):
+        model.cross_validate([])
+    with pytest.raises(ValueError, match="names row 79, but the model was fitted to 70 rows"):
+        model.cross_validate([(np.arange(60), np.arange(60, 80))])
+    with pytest.raises(ValueError, match="fold 0 of cv must hold positions"):
+        model.cross_validate([(np.empty(0, dtype=int), np.arange(70))])
+    with pytest.raises(ValueError, match="names of one kind"):
+        model.cross_validate(GroupKFold(3), groups=[None] * 35 + ["a"] * 35)
+    mask = np.arange(70) < 60
+    assert_allclose(model.cross_validate([(mask, ~mask)]).rows, np.arange(60, 70))
     with pytest.raises(ValueError, match="tests rows that it trains with"):
         model.cross_validate([(np.arange(60), np.arange(50, 70))])
     with pytest.raises(ValueError, match="positive regularization"):

@@ -162,11 +162,27 @@ def _splits(
                 raise ValueError(f"groups must name a group for each row of the fit, got {n_given} for {m}")
             labels = labels[model._rows_fit]
     splitter = check_cv(cv, fitted.targets[:, 0] if y is None else y, classifier=y is not None)
-    tests, trains = [], []
+    tests: list[NDArray[np.intp]] = []
+    trains: list[NDArray[np.intp]] = []
     for train, test in splitter.split(np.zeros((m, 1)), y, labels):
-        trains.append(np.asarray(train, dtype=np.intp))
-        tests.append(np.asarray(test, dtype=np.intp))
+        trains.append(_positions(train, m, len(trains)))
+        tests.append(_positions(test, m, len(tests)))
+    if not tests:
+        raise ValueError("cv has no folds: give at least one split into rows to train with and rows to test")
     return tests, trains
+
+
+def _positions(rows: Any, m: int, fold: int) -> NDArray[np.intp]:
+    """Return the rows of a fold as positions, given as such or as a mask; ValueError where they are none."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (m,):
+        return np.flatnonzero(given).astype(np.intp)
+    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
+        raise ValueError(f"fold {fold} of cv must hold positions of rows, got {given!r}")
+    if given.min() < 0 or given.max() >= m:
+        wrong = int(given.min() if given.min() < 0 else given.max())
+        raise ValueError(f"fold {fold} of cv names row {wrong}, but the model was fitted to {m} rows")
+    return given.astype(np.intp)
 
 
 def _by_groups(

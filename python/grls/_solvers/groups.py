@@ -56,7 +56,10 @@ def encoded(groups: Any, n_rows: int) -> tuple[Labels, NDArray[Any]]:
         raise ValueError(f"groups must name a group for each of the {n_rows} rows, got shape {given.shape}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError("groups must not be NaN or infinite: give every row a group")
-    names, labels = np.unique(given, return_inverse=True)
+    try:
+        names, labels = np.unique(given, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("groups must be names of one kind, and none of them missing") from error
     return labels.reshape(-1).astype(np.intp), names
 
 
