@@ -65,7 +65,8 @@ _RECORDS = (
 
 # Estimators in modules that are not imported with grls.
 _ELSEWHERE = (
-    "grls.cli.tables.TableModel",
+    "grls.cli.formulas.Formula",
+    "grls.cli.tables.TableColumns",
     "grls.dask.NystromGRLSClassifier",
     "grls.dask.NystromGRLSRegressor",
     "grls.datasets.words.MutualInformationWords",
@@ -186,7 +187,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "python": platform.python_version(),
     }
     header["sha256"] = _digest(header, content)
-    with _replacing(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with replacing(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_HEADER, json.dumps(header, indent=2))
         archive.writestr(_MODEL, content)
 
@@ -218,7 +219,7 @@ def _is_found(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that takes the place of `path` once it is complete."""
     target = Path(os.path.realpath(path))  # a link stays one
     if target.exists() and not target.is_file():
