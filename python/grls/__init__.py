@@ -25,6 +25,7 @@ What to use when:
 `grls.kernels`          kernels and their algebra
 `grls.features`         features that come up often
 `grls.Summary`          what a fit tells, as tables: returned by ``summary()`` of a fitted model
+`grls.save`, `load`     models in files that run no code when they are read
 `grls.plotting`         pictures of a model and of how it was chosen
 `grls.core`             the papers' equations on plain arrays
 `grls.datasets`         the data of the papers and benchmarks
@@ -44,12 +45,14 @@ from .exceptions import (
     NotPositiveDefiniteError,
     SeparableFeaturesWarning,
     SolverError,
+    VersionWarning,
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
+from .saving import load, save
 from .summary import Summary
 from .svm import SVMGBClassifier
 from .transfer import TransferPrior
@@ -77,7 +80,10 @@ __all__ = [
     "SolverError",
     "Summary",
     "TransferPrior",
+    "VersionWarning",
     "__version__",
     "get_num_threads",
+    "load",
+    "save",
     "set_num_threads",
 ]
