@@ -55,7 +55,7 @@ class CurveFit:
 
 
 class RidgePeer(RegressorMixin, BaseEstimator):
-    """Kernel ridge regression of scikit-learn with the parameters of grls: no features, not even an intercept."""
+    """Kernel ridge regression of scikit-learn with the parameters of grls; it has no intercept."""
 
     def __init__(self, sigma: float = 1.0, regularization: float = 1e-3) -> None:
         self.sigma = sigma

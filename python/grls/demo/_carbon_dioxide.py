@@ -1,14 +1,16 @@
-"""Scene 1, carbon dioxide on Mauna Loa: the trend and the seasons are known, the decade to come is forecast."""
+"""Scene 1, carbon dioxide on Mauna Loa: trend and seasons are known, ten years are forecast."""
 
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.gaussian_process.kernels import Matern as PeerMatern
@@ -83,7 +85,7 @@ def _known() -> Any:
 def _plain() -> Any:
     """Return scikit-learn's Gaussian process with the same kernels, numbers by its likelihood."""
     kernel = ConstantKernel(10.0) * PeerMatern(10.0, (1e-2, 1e3), nu=1.5)
-    kernel += ConstantKernel(1.0) * PeerMatern(0.5, (1e-2, 1e3), nu=0.5) + WhiteKernel(0.01, (1e-8, 1e2))
+    kernel += ConstantKernel(1.0) * PeerMatern(0.5, (1e-2, 1e3), nu=0.5) + WhiteKernel(0.01)
     return GaussianProcessRegressor(kernel, normalize_y=True)
 
 
@@ -98,7 +100,11 @@ def forecasts(last_years: Iterable[int]) -> list[Forecast]:
         mean, std = known.predict(when[future, None], return_std=True, unconditional=True)
         std = np.sqrt(std**2 + known.noise_variance_)
         found.append(Forecast(KNOWN, last_year, when[future], measured[future], mean, std))
-        plain = _plain().fit(when[past, None], measured[past])
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # its noise may well be none: the weather is short
+            plain = _plain().fit(when[past, None], measured[past])
         mean, std = plain.predict(when[future, None], return_std=True)
         found.append(Forecast(PLAIN, last_year, when[future], measured[future], mean, std))
     return found

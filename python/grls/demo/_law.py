@@ -1,4 +1,4 @@
-"""Scene 2, a law with an unknown coefficient: how much of a dye is in a sample, on a background nobody knows."""
+"""Scene 2, a law with an unknown coefficient: the amount of a dye, on a background that nobody knows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Measured:
 
 def dye(wavelength: FloatArray) -> FloatArray:
     """Return the absorption of one unit of the dye, which a laboratory has measured once and for all."""
-    first, second = np.exp(-0.5 * ((wavelength - [[480.0], [560.0]]) / [[14.0], [18.0]]) ** 2)
+    first: FloatArray = np.exp(-0.5 * ((wavelength - 480.0) / 14.0) ** 2)
+    second: FloatArray = np.exp(-0.5 * ((wavelength - 560.0) / 18.0) ** 2)
     return first + 0.6 * second
 
 

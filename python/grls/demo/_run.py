@@ -67,10 +67,8 @@ def _show_law(seed: int, quick: bool) -> tuple[tuple[FloatArray, FloatArray], li
     _say(law.law_table(answers[0], covered))
     _say()
     as_it_is, divided = (law.with_penalised_law(spectra[0][0], unit) for unit in (1.0, 100.0))
-    _say("   Inside the kernel, where everything is penalised, the answer depends on the units in which the")
-    _say(
-        f"   law is written: {as_it_is:.3f}, and {divided:.3f} with its column divided by 100. Free, it does not."
-    )
+    _say("   Inside the kernel, where everything is penalised, the answer depends on the law's units:")
+    _say(f"   {as_it_is:.3f}, or {divided:.3f} with its column divided by 100. Free, it does not.")
     _say()
     return spectra[0], answers[0]
 
@@ -78,10 +76,8 @@ def _show_law(seed: int, quick: bool) -> tuple[tuple[FloatArray, FloatArray], li
 def _show_labels(seed: int, quick: bool) -> list[labels.Accuracy]:
     sizes, n_draws = ((2, 5), 2) if quick else ((2, 3, 5, 10, 20), 10)
     _say("3. Few labels: handwritten digits, a few of each labelled, the others for the test")
-    _say(
-        f"   known: who is whose neighbour among all {labels.N_DIGITS} digits, as {labels.N_COORDINATES} coordinates"
-    )
-    _say("   learnt without a label (Isomap).")
+    _say(f"   known: who is whose neighbour among all {labels.N_DIGITS} digits, as coordinates that Isomap")
+    _say("   finds without a label.")
     found = labels.few_labels(seed, sizes, n_draws)
     _say()
     _say(labels.accuracy_table(found))
