@@ -26,6 +26,7 @@ What to use when:
 `grls.features`         features that come up often
 `grls.Summary`          what a fit tells, as tables: returned by ``summary()`` of a fitted model
 `grls.save`, `load`     models in files that run no code when they are read
+`grls.to_onnx`          fitted models for other runtimes
 `grls.plotting`         pictures of a model and of how it was chosen
 `grls.core`             the papers' equations on plain arrays
 `grls.datasets`         the data of the papers and benchmarks
@@ -33,6 +34,7 @@ What to use when:
 """
 
 from . import core as core
+from ._onnx import to_onnx
 from ._solvers import blas as _blas
 from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads
@@ -86,4 +88,5 @@ __all__ = [
     "load",
     "save",
     "set_num_threads",
+    "to_onnx",
 ]

@@ -309,9 +309,9 @@ def cross_validate(data: Path, choice: Choice, reading: Reading, folds: Folds, *
         table.add_column(name, justify="left" if name == "fold" else "right")
     for number, found in enumerate(scores, start=1):
         table.add_row(str(number), *(f"{value:.4g}" for value in found.values()))
-    mean = {name: np.array([found[name] for found in scores]) for name in scores[0]}
-    table.add_row("mean", *(f"{values.mean():.4g}" for values in mean.values()))
-    table.add_row("spread", *(f"{values.std(ddof=1):.4g}" for values in mean.values()))
+    several = np.array([list(found.values()) for found in scores])[:, 1:]  # without the numbers of rows
+    table.add_row("mean", "", *(f"{value:.4g}" for value in several.mean(axis=0)))
+    table.add_row("spread", "", *(f"{value:.4g}" for value in several.std(axis=0, ddof=1)))
     tell([("rows", str(len(problem.y))), *(("note", note) for note in problem.notes)], quiet=quiet)
     _console(error=False).print(table)
 

@@ -179,6 +179,14 @@ def _terms(formula: str) -> list[list[str]]:
         raise TableError(f"the formula {formula!r} cannot be read: {said}") from error
 
 
+def columns_of(formula: str, columns: list[str]) -> list[str]:
+    """Return which of these columns a formula reads."""
+    factors = [factor for term in _terms(formula) for factor in term]
+    words = {word for factor in factors for word in re.findall(r"`([^`]+)`|([^\W\d]\w*)", factor)}
+    named = {quoted or plain for quoted, plain in words}.union(factors)
+    return [name for name in columns if name in named]
+
+
 def _evaluate(factor: str, X: Any, categories: dict[str, list[str]]) -> FloatArray:
     """Return a factor of numbers at the rows of a table."""
     quoted: dict[str, str] = {}

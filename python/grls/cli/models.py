@@ -23,7 +23,7 @@ from .. import (
 )
 from ..kernels import Gaussian
 from .errors import TableError
-from .formulas import Formula
+from .formulas import Formula, columns_of
 from .kernel_expressions import as_kernel
 from .tables import Column, TableColumns, as_numbers, column_of, require_columns, without_missing
 
@@ -88,7 +88,7 @@ def problem_of(frame: Any, choice: Choice, where: str) -> Problem:
         frame, [choice.target, *choice.inputs, *choice.categorical, *choice.drop, *choice.on], where
     )
     left_out = {choice.target, *choice.drop}
-    names = [name for name in (choice.inputs or frame.columns) if name not in left_out]
+    names = [name for name in _inputs(frame, choice) if name not in left_out]
     if not names:
         raise TableError(f"{where} has no columns beside the target {choice.target!r}")
     used = without_missing(frame[[*names, choice.target]], choice.missing)
@@ -109,6 +109,17 @@ def problem_of(frame: Any, choice: Choice, where: str) -> Problem:
     family = _family(choice.family, task, len(used), notes)
     model = _pipeline(columns, choice, task, family)
     return Problem(used[names], y, model, task, family, notes, frame.loc[used.index])
+
+
+def _inputs(frame: Any, choice: Choice) -> list[str]:
+    """Return the columns that a model may read: those given, those named by kernel and formula, or all."""
+    there = list(frame.columns)
+    if choice.inputs:
+        return list(choice.inputs)
+    if not choice.on:
+        return there
+    formula = [] if choice.features is None else columns_of(choice.features, there)
+    return [name for name in there if name in choice.on or name in formula]
 
 
 def targets(values: Any, name: str, task: str) -> Any:

@@ -42,7 +42,11 @@ def require_columns(frame: Any, names: list[str], where: str) -> None:
         )
 
 
-def without_missing(frame: Any, how: str) -> Any:
+_IN_FIT = "leave out such rows with --missing drop, or the column with --drop"
+_IN_PREDICT = "or predict the other rows with --missing blank"
+
+
+def without_missing(frame: Any, how: str, remedy: str = _IN_FIT) -> Any:
     """Return the rows of a table that have all values; TableError where some have not and are not dropped."""
     absent = frame.isna()
     if not absent.to_numpy().any():
@@ -56,7 +60,7 @@ def without_missing(frame: Any, how: str) -> Any:
     count, first = int(absent[name].sum()), _row(frame, int(absent[name].to_numpy().argmax()))
     raise TableError(
         f"column {name!r} has {count} missing value{'s' * (count > 1)}, the first in row {first}: fill them "
-        f"in, leave out such rows with --missing drop, or the column with --drop {name}"
+        f"in, {remedy}"
     )
 
 
@@ -201,7 +205,7 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
         """
         pd = pandas()
         require_columns(X, [column.name for column in self.columns], "the table")
-        without_missing(X[[column.name for column in self.columns]], "refuse")
+        without_missing(X[[column.name for column in self.columns]], "refuse", _IN_PREDICT)
         out: dict[str, Any] = {}
         for column in self.columns:
             values = X[column.name]
