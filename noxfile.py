@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import nox
 
 nox.options.sessions = ["lint", "tests", "docs"]
@@ -20,6 +22,7 @@ def _install(session: nox.Session, extras: str) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site, gallery included, with warnings as errors; check its links."""
     _install(session, "docs")
+    shutil.rmtree(SITE, ignore_errors=True)
     options = ("-W", "--keep-going", "-j", "2", "-d", "build/docs/doctrees")
     session.run("python", "-m", "sphinx", "-b", "html", *options, *session.posargs, "docs", SITE)
     session.run("python", "docs/check_site.py", SITE)

@@ -1,4 +1,4 @@
-"""Sphinx configuration. Nothing asks the network: formulas become MathML, fonts and scripts are the theme's."""
+"""Sphinx configuration. Nothing asks the network: formulas are MathML, fonts and scripts the theme's."""
 
 from __future__ import annotations
 
@@ -90,11 +90,12 @@ def _quiet(gallery_conf: dict[str, object], fname: str) -> None:
     mpl.rcParams.update({"figure.constrained_layout.use": True, "figure.dpi": 100})
 
 
+SECTIONS = ("knowledge", "uncertainty", "classification", "choosing", "scale")
 sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"plot_",
-    "subsection_order": ["knowledge", "uncertainty", "classification", "choosing", "scale"],
+    "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib", _quiet),

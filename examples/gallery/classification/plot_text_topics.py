@@ -3,8 +3,8 @@ Text: topics that come free with the documents
 ==============================================
 
 Forty labelled documents, fifteen hundred without a label. Topics of word counts need no labels; as free
-features beside a kernel on tf-idf they carry what few labels cannot. One estimator of raw documents, tf-
-idf and topics fitted inside.
+features beside a kernel on tf-idf they carry what few labels cannot. One estimator of raw documents, tf-idf
+and topics fitted inside.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Cleaning digits: kernel PCA and the way back
 ============================================
 
-Noisy digits projected on the kernel components of clean ones, and brought back to pixels by a learnt pre-
-image. Its constant is free, so that the mean digit is not shrunk.
+Noisy digits projected on the kernel components of clean ones, and brought back to pixels by a learnt
+pre-image. Its constant is free, so that the mean digit is not shrunk.
 """
 
 import matplotlib.pyplot as plt
