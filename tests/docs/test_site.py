@@ -81,6 +81,19 @@ def test_the_programs_of_the_guide_run(page):
             exec(block, names)  # each block goes on from those before
 
 
+def test_the_summary_in_the_guide_is_what_is_printed(capsys):
+    text = (DOCS / "guide" / "uncertainty.md").read_text(encoding="utf-8")
+    before, shown = re.search(r"(.*?)^```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE).groups()
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```", before, flags=re.DOTALL | re.MULTILINE):
+        exec(block, names)
+    printed = capsys.readouterr().out
+    number = r"-?\d+\.?\d*(?:e-?\d+)?"
+    assert re.sub(number, "", shown).split() == re.sub(number, "", printed).split()
+    values = [[float(value) for value in re.findall(number, page)] for page in (shown, printed)]
+    assert values[0] == pytest.approx(values[1], rel=0.02, abs=0.02)
+
+
 def test_the_check_of_the_site_finds_what_is_wrong(tmp_path):
     def check():
         command = [sys.executable, DOCS / "check_site.py", tmp_path]
