@@ -10,6 +10,7 @@ nox.options.sessions = ["lint", "tests", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 
 SITE = "build/docs/html"
+GENERATED = ("docs/gallery", "docs/reference/generated", "docs/reference/backreferences", "build/docs")
 
 
 def _install(session: nox.Session, extras: str) -> None:
@@ -22,7 +23,8 @@ def _install(session: nox.Session, extras: str) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site, gallery included, with warnings as errors; check its links."""
     _install(session, "docs")
-    shutil.rmtree(SITE, ignore_errors=True)
+    for folder in GENERATED:  # pages of examples and names that are no more would stay
+        shutil.rmtree(folder, ignore_errors=True)
     options = ("-W", "--keep-going", "-j", "2", "-d", "build/docs/doctrees")
     session.run("python", "-m", "sphinx", "-b", "html", *options, *session.posargs, "docs", SITE)
     session.run("python", "docs/check_site.py", SITE)

@@ -14,6 +14,7 @@ from grls.features import GeodesicKNN
 from grls.plotting import DecisionBoundaryDisplay
 
 rng = np.random.default_rng(0)
+COLOURS = np.array(["#0072b2", "#d55e00", "#009e73"])
 
 
 def spirals(n):
@@ -40,7 +41,7 @@ for ax, features, name in zip(axes, ("constant", neighbours), names, strict=True
     right = model.score(X_new, y_new)
     ax.plot(*pool.T, ".", color="0.4", markersize=1.5, zorder=1)
     DecisionBoundaryDisplay.from_estimator(model, pool, ax=ax)
-    ax.scatter(*X.T, c=y, cmap="Dark2", s=45, edgecolor="black", zorder=3)
+    ax.scatter(*X.T, c=COLOURS[y], s=45, edgecolor="black", zorder=3)
     ax.set(title=f"{name}: {right:.1%} right", xlabel="$x_0$", ylabel="$x_1$", aspect="equal")
 axes[1].set_ylabel("")
 plt.show()
