@@ -107,6 +107,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "min_reported_time": 3600,  # a time of the machine that built the page says nothing
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
     "image_srcset": ["2x"],
