@@ -63,7 +63,7 @@ class PLSA(TransformerMixin, Versioned, BaseEstimator):
     topic_weights_ : ndarray of shape (n_topics,)
         P(topic): the share of the words of all training documents. The mixture of a document starts here; one
         without any word that the topics know (an empty one) stays here.
-    log_likelihood_path_ : ndarray of shape (n_iter_ + 1,)
+    log_likelihood_path_ : ndarray of shape (n + 1,)
         Log-likelihood of the training counts after each update of the topics; it never falls.
     n_iter_ : int
         Updates of the topics.
