@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import get_config
-from sklearn.base import ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -77,15 +74,18 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    C : float, default=1.0
-        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). ``inf``: a hard margin, for classes
-        that a function separates; ValueError where they overlap in the space of kernel and features. Weights
-        of samples and classes then make no difference.
-    feature_variance : float, default=inf
+    C : float, "cv" or array-like of floats, default=1.0
+        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). "cv": that which misses fewest
+        labels of rows held out in three folds, found on a ladder of steps √10; with ``kernel="auto"`` also
+        half or twice the width, and so on. Several: the best of these. One C for all pairs of classes. Copies
+        of a row are in the same fold, of more than 1000 rows a third is searched, at least 1000.
+        ``inf``: a hard margin, for classes that a function separates; ValueError where they overlap in the
+        space of kernel and features. Weights of samples and classes then make no difference.
+    feature_variance : float or "auto", default=inf
         How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
         Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
         among the features they are divided by their root mean square.) Infinite: unpenalised. 0: without
-        effect.
+        effect. "auto": chosen with C by the same rows held out, 0 where features do not clearly gain.
     solver : {"auto", "native", "ipm", "osqp"}, default="auto"
         "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
         method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
@@ -119,7 +119,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         Whether `predict` breaks ties of votes by the scores of "ovr"; otherwise the first class wins.
     probability : bool, default=False
         Whether `predict_proba` is there: the decision values calibrated by scikit-learn's
-        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits.
+        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits; where C or
+        `feature_variance` is chosen, by the rows that are held out for that.
     warm_start : bool, default=False
         Whether a fit begins with the coefficients of the last one, found again by their rows: for a path of
         C, or folds that share rows.
@@ -128,6 +129,20 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
 
     Attributes
     ----------
+    C_ : float
+        The C used.
+    feature_variance_ : float
+        The features' variance used.
+    C_path_, feature_variance_path_, criterion_path_ : ndarrays of shape (g,)
+        The settings tried, where one was chosen, and the share of the rows held out whose class was missed,
+        weighted as the losses are. Those that were clearly worse had one or two folds only.
+    cv_predictions_ : ndarray of shape (m,) or (m, n_pairs)
+        Functions of the pairs at each row by the model without its fold, where C or the variance was chosen;
+        NaN at rows that were not held out.
+    cv_fold_ : ndarray of shape (m,)
+        The fold of each row; −1: it was not held out.
+    cv_score_ : float
+        Accuracy of the rows held out, of the setting that was chosen: a little better than new rows have it.
     dual_coef_ : ndarray of shape (n_SV, n_pairs)
         Kernel coefficients c of the support vectors of any pair; zero where a vector is none of the pair. So
         each kernel value of a prediction is evaluated once for all pairs.
@@ -180,7 +195,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
     features_ : transformer or None
         The fitted features.
     calibrated_ : CalibratedClassifierCV
-        The calibrated model, with ``probability=True``.
+        The calibrated model, with ``probability=True``; of decision values in place of X where rows were held
+        out.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -262,7 +278,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         sample_weight : array-like of shape (m,), default=None
             C becomes C times the weight: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
-            Rows of a group, such as a subject, are held out together where rows are held out.
+            Rows of a group, such as a subject, are in the same fold where C or `feature_variance` is chosen.
 
         Returns
         -------
@@ -283,12 +299,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
             self._fit(with_groups(samples, groups, len(labels)), classes, len(labels))
             self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
             if self.probability and not hasattr(self, "calibrated_"):
-                uncalibrated = clone(self).set_params(probability=False, warm_start=False)
-                if get_config()["enable_metadata_routing"]:
-                    uncalibrated.set_fit_request(sample_weight=True)
-                self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
-                self.calibrated_.fit(X, labels, sample_weight=given)
-                self._stages.done("calibration")
+                self._calibrate_by_refits(X, labels, given)
         return self
 
     def _check_parameters(self) -> None:
@@ -379,7 +390,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         self._forget("C_path_", "feature_variance_path_", "criterion_path_", "cv_predictions_", "cv_fold_")
         self._forget("cv_score_", "calibrated_")
         if machines is not None and chosen is not None:
-            self._store_choice(machines, chosen, samples.rows, n_given)
+            self._store_choice(chosen, samples.rows, n_given)
             if self.probability:
                 own = problem.kernel_times(solved.c) + training.T @ solved.beta
                 self._calibrate(machines, chosen, samples, own)
@@ -661,40 +672,6 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         """
         values = self._pair_values(X)
         return self.classes_[winners(values, self.pairs_, len(self.classes_), break_ties=self.break_ties)]
-
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self, "calibrated_")
-        given = self._as_scores(self._pair_values(X)) if hasattr(self, "cv_fold_") else X
-        return np.asarray(self.calibrated_.predict_proba(given))
-
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of ``classes_``.
-        """
-        return np.asarray(np.log(self.predict_proba(X)))
 
     def decompose(self, X: Any, return_std: bool = False, groups: Any = None) -> Decomposition:
         """Return what the features say and what the kernel has learnt on top of it.

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import KFold
 
 from .._validation import FloatArray
 from .classification import winner
@@ -48,5 +47,6 @@ def calibrated(
     known = KnownValues(classes)
     if get_config()["enable_metadata_routing"]:
         known.set_fit_request(sample_weight=True)
-    # Nothing is learnt of these folds: they part the rows, and no more.
-    return CalibratedClassifierCV(known, cv=KFold(2), ensemble=False).fit(values, y, sample_weight=weights)
+    everything = np.arange(len(values))  # there is nothing to hold out: the values are known
+    splits = [(everything, everything)]
+    return CalibratedClassifierCV(known, cv=splits, ensemble=False).fit(values, y, sample_weight=weights)

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._selection.folds import drawn
 from .._selection.held_out import Lines, Setting, Trial, gains, search
 from .._validation import FloatArray
+from .._warnings import warn
 from ..kernels import Gaussian, Kernel
 from .calibration import calibrated
 from .chosen_width import ChosenWidth
@@ -41,17 +47,15 @@ def choose(machines: Machines, C: Any, variance: float | str, stages: Stages) ->
     Of many rows some are searched. Whether features are of use is then asked of all: the fewer the rows, the
     more features are worth.
     """
-    if (machines.fold < 0).all():
-        raise ValueError(
-            "no row can be held out, for without it nothing would be left of its class: every class is at "
-            "one point or in one group; give C and feature_variance numbers"
-        )
     n_kernels = len(machines.kernels)
     n_units = int(machines.together.max()) + 1
     rows = drawn(machines.together, machines.labels, max(_FEWEST_ROWS, n_units // _SHARE))
     some = machines if rows is None else machines.take(rows)
+    lines = Lines.of(C, variance, some.spread(), n_kernels, n_kernels // 2)
+    if (machines.fold < 0).all():
+        return _unheard(machines, lines.first())
     held_out = some.held_out(stages)
-    search(held_out, Lines.of(C, variance, some.spread(), n_kernels, n_kernels // 2))
+    search(held_out, lines)
     tried = list(held_out.trials.values())
     if rows is not None and isinstance(variance, str):
         settings, rows = held_out.bests(), None
@@ -64,6 +68,18 @@ def choose(machines: Machines, C: Any, variance: float | str, stages: Stages) ->
     if rows is not None:
         values, fold = _spread_out(values, rows, machines, np.nan), _spread_out(fold, rows, machines, -1)
     return HeldOutChoice(best.setting, tried, values, fold, 1 - best.error)
+
+
+def _unheard(machines: Machines, setting: Setting) -> HeldOutChoice:
+    """Return a setting that nothing is held out for, with a warning."""
+    warn(
+        "no row can be held out, for without it nothing would be left of its class: every class is at one "
+        f"point or in one group. Nothing has chosen C={setting.C:g} and feature_variance="
+        f"{setting.variance:g}: give both as numbers, or more rows of each class",
+        UserWarning,
+    )
+    values = np.full((len(machines.labels), len(machines.pairs)), np.nan)
+    return HeldOutChoice(setting, [], values, machines.fold, np.nan)
 
 
 def _spread_out(values: NDArray[Any], rows: NDArray[np.intp], machines: Machines, missing: float) -> Any:
@@ -92,8 +108,8 @@ class ChosenInFolds(ChosenWidth):
         self._stages.done("regularization")
         return machines.kernels[found.setting.kernel], found
 
-    def _store_choice(self, machines: Machines, found: HeldOutChoice, rows: Any, n_given: int) -> None:
-        """Keep the curve and the functions at rows held out; `rows`: which of `n_given` these are, or None."""
+    def _store_choice(self, found: HeldOutChoice, rows: Any, n_given: int) -> None:
+        """Keep the curve, and the functions at rows held out; `rows`: which of `n_given` these are."""
         tried = sorted(found.tried, key=lambda each: (each.setting.variance, each.setting.C))
         self.C_path_ = np.array([each.setting.C for each in tried])
         self.feature_variance_path_ = np.array([each.setting.variance for each in tried])
@@ -124,3 +140,46 @@ class ChosenInFolds(ChosenWidth):
         if values.shape[1] == 1:
             return values
         return scores_of(values, self.pairs_, len(self.classes_))
+
+    def _calibrate_by_refits(self, X: Any, y: Any, weights: FloatArray | None) -> None:
+        """Make decision values probabilities, by those of rows held out in five more fits."""
+        uncalibrated = clone(self).set_params(probability=False, warm_start=False)
+        if get_config()["enable_metadata_routing"]:
+            uncalibrated.set_fit_request(sample_weight=True)
+        self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
+        self.calibrated_.fit(X, y, sample_weight=weights)
+        self._stages.done("calibration")
+
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self, "calibrated_")
+        given = self._as_scores(self._pair_values(X)) if hasattr(self, "cv_fold_") else X
+        return np.asarray(self.calibrated_.predict_proba(given))
+
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.asarray(np.log(self.predict_proba(X)))

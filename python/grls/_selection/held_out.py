@@ -1,6 +1,7 @@
 """The choice of C, of the features' variance and of a kernel's width by the errors of rows held out in folds.
 
-What counts is the share of rows whose class is missed, and between equals their hinge loss. A walk goes up or
+What counts is the share of rows whose class is missed; between equals their hinge loss, and where that is the
+same too the smaller C. A walk goes up or
 down a ladder of C as long as that gains, in large steps and then in a small one; a setting that is clearly
 worse than the best one is given up before its last fold.
 """
@@ -25,6 +26,9 @@ _LARGE_STEP = 2
 # then finer steps from the best of these.
 _VARIANCES = np.array([0.0, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, np.inf])
 _COARSE = (0, 4, 8)
+
+# Between as many errors: share of the hinge loss that a larger C must save, and a smaller one may cost.
+_MORE_FOR_LESS = 0.01
 
 _CLEARLY = 2.0  # standard errors by which a setting that is given up is worse
 
@@ -101,8 +105,11 @@ class HeldOut:
         """Whether a trial is better than another, on the rows that were held out in both."""
         both = np.isfinite(trial.losses[:, 0] + other.losses[:, 0])
         w = self.weights[both]
-        mine, its = (np.average(each.losses[both], axis=0, weights=w).tolist() for each in (trial, other))
-        return bool(mine < its)  # errors first, then losses
+        mine, its = (np.average(each.losses[both], axis=0, weights=w) for each in (trial, other))
+        if mine[0] != its[0]:
+            return bool(mine[0] < its[0])
+        larger = trial.setting.C > other.setting.C
+        return bool(mine[1] < its[1] * (1 - _MORE_FOR_LESS if larger else 1 + _MORE_FOR_LESS))
 
     def _tried(self, setting: Setting) -> Trial:
         values = np.full((len(self.weights), self.n_pairs), np.nan)
@@ -197,6 +204,11 @@ class Lines:
             first_kernel,
         )
 
+    def first(self) -> Setting:
+        """Return the middle of all lines."""
+        middle = self.variances[self.coarse[len(self.coarse) // 2]]
+        return Setting(self.first_kernel, float(middle), float(self.Cs[self.first_C]))
+
     def along_C(self, setting: Setting) -> tuple[list[Setting], int]:
         """Return the settings that differ from one in C only, and its place among them."""
         return [replace(setting, C=float(C)) for C in self.Cs], int(np.flatnonzero(self.Cs == setting.C)[0])
@@ -213,9 +225,9 @@ class Lines:
 
 def search(held_out: HeldOut, lines: Lines) -> Trial:
     """Return the best of the settings that seem worth a trial."""
-    start = Setting(lines.first_kernel, float(lines.variances[0]), float(lines.Cs[lines.first_C]))
+    start = replace(lines.first(), variance=float(lines.variances[lines.coarse[0]]))
     if lines.all_Cs:
-        for setting in lines.along_C(replace(start, variance=float(lines.variances[lines.coarse[0]])))[0]:
+        for setting in lines.along_C(start)[0]:
             held_out(setting)
     for i in lines.coarse:
         begin = start if held_out.best is None else held_out.chosen
