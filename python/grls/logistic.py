@@ -512,7 +512,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
 
 _SEPARATED = (
     "the features alone separate {}: their coefficients would be infinite; give a finite feature_variance, "
-    "or fewer features"
+    "such as 1.0, or fewer features"
 )
 
 

@@ -15,6 +15,8 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rank import independent_columns
 from .._solvers.results import Status, SvmSolution
 from .._validation import FloatArray
+from .definite import DefiniteProblem
+from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
 _OSQP_ITERATIONS = 100_000
 _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
@@ -23,6 +25,67 @@ _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
 def signs_of(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Return the labels of a pair's samples as ±1: see `SVMGBClassifier.pairs_`."""
     return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
+
+
+def votes_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return how many pairs name each class, (n, n_classes); values (n, n_pairs) of their functions."""
+    votes = np.zeros((len(values), n_classes))
+    for p, (a, b) in enumerate(pairs):
+        votes[:, a] += values[:, p] > 0
+        votes[:, b] += values[:, p] <= 0
+    return votes
+
+
+def scores_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return the votes plus the summed confidences, squeezed into less than half a vote."""
+    confidence = np.zeros((len(values), n_classes))
+    for p, (a, b) in enumerate(pairs):
+        confidence[:, a] += values[:, p]
+        confidence[:, b] -= values[:, p]
+    return np.asarray(votes_of(values, pairs, n_classes) + confidence / (3 * (np.abs(confidence) + 1)))
+
+
+def winners(values: FloatArray, pairs: NDArray[np.intp], n_classes: int, *, break_ties: bool) -> Any:
+    """Return the class that the functions (n, n_pairs) name, (n,)."""
+    if n_classes == 2:
+        return (values[:, 0] > 0).astype(np.intp)
+    ballot = scores_of if break_ties else votes_of
+    return ballot(values, pairs, n_classes).argmax(axis=1)
+
+
+@dataclass(frozen=True)
+class Posed:
+    """SVM-GB as its solvers see it, and the way back from the coefficients that they find."""
+
+    problem: KernelProblem
+    parts: SplitFeatures | None  # free and penalised features, where the variance is finite
+    definite: DefiniteProblem | None
+    variance: float
+
+    def feature_coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
+        """Return the coefficients of all features, (l, n_pairs)."""
+        if self.definite is not None:
+            beta = self.definite.feature_coefficients(beta, c)
+        return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
+
+
+def pose(
+    problem: KernelProblem, variance: float, polynomials: FloatArray | None, *, conditional: bool
+) -> Posed:
+    """Give the features a variance, and a conditional kernel a definite matrix.
+
+    `polynomials` (m, q): those that the kernel needs.
+    """
+    parts = definite = None
+    finite = np.isfinite(variance) and not is_as_good_as_free(problem.kernel, problem.X, variance)
+    if finite and problem.T.shape[1]:
+        parts = split(problem.T, problem.weights, polynomials)
+        problem = penalised_problem(problem.kernel, problem.X, parts, problem.weights, variance)
+    if conditional:
+        assert polynomials is not None
+        definite = DefiniteProblem.of(problem, polynomials)
+        problem = definite.problem
+    return Posed(problem, parts, definite, variance)
 
 
 @dataclass
