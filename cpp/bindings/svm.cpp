@@ -23,7 +23,7 @@ SvmSolver solver_of(const std::string& name) {
 
 struct SvmResult {
   Reals<2> c, beta;
-  Reals<1> objective, relative_gap, infeasibility;
+  Reals<1> objective, relative_gap, infeasibility, seconds;
   IndexList iterations;
   std::vector<IndexList> kept;
   std::vector<Status> status;
@@ -38,6 +38,7 @@ void register_results(py::module_& m) {
       field("objective", &S::objective, "(pairs,): ½ cᵀΦc + Σ C_i ξ_i"),
       field("relative_gap", &S::relative_gap, "(pairs,): the duality gap relative to the objective"),
       field("infeasibility", &S::infeasibility, "(pairs,): |Uᵀc| / |c|, U the features"),
+      field("seconds", &S::seconds, "(pairs,): the time that each pair took"),
       field("iterations", &S::iterations, "one number for each pair"),
       field("kept", &S::kept, "for each pair the features that have a coefficient"),
       field("status", &S::status, "for each pair how the iterations ended"))
@@ -79,6 +80,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   out.objective = std::move(solution.objective);
   out.relative_gap = std::move(solution.relative_gap);
   out.infeasibility = std::move(solution.infeasibility);
+  out.seconds = std::move(solution.seconds);
   out.iterations = std::move(solution.iterations);
   out.kept = std::move(solution.kept);
   out.status = std::move(solution.status);

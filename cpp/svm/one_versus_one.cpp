@@ -1,6 +1,7 @@
 #include "svm/one_versus_one.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -294,13 +295,14 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   SvmSolution out;
   out.c = Matrix<double>::Zero(problem.T.rows(), n);
   out.beta = Matrix<double>::Zero(problem.T.cols(), n);
-  out.objective = out.relative_gap = out.infeasibility = Vector<double>::Zero(n);
+  out.objective = out.relative_gap = out.infeasibility = out.seconds = Vector<double>::Zero(n);
   out.iterations.assign(pairs.size(), 0);
   out.kept.resize(pairs.size());
   out.status.assign(pairs.size(), Status::converged);
 
   const Units units = units_of(problem);
   const auto solve_one = [&](const Context& own, Index p) {
+    const auto begin = std::chrono::steady_clock::now();
     const Pair pair = make_pair_of(problem, units, pairs[static_cast<std::size_t>(p)].first,
                                    pairs[static_cast<std::size_t>(p)].second);
     const auto m = static_cast<Index>(pair.order.size());
@@ -318,6 +320,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     if (!outcome.converged)
       out.status[static_cast<std::size_t>(p)] =
           outcome.iterations >= problem.max_iterations ? Status::iteration_limit : Status::stagnated;
+    out.seconds[p] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
 
   if (pairs_at_once(n, context.threads()) == 1) {

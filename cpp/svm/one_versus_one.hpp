@@ -35,6 +35,7 @@ struct SvmSolution {
   Matrix<double> c;     // (m, pairs)
   Matrix<double> beta;  // (l, pairs)
   Vector<double> objective, relative_gap, infeasibility;
+  Vector<double> seconds;  // on the clock
   IndexList iterations;
   std::vector<Status> status;
   std::vector<IndexList> kept;  // features with a coefficient

@@ -150,6 +150,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations; 0 where the features alone separate the classes and nothing was left to do.
+    pair_seconds_ : ndarray of shape (n_pairs,)
+        Time in the solver, which works on as many pairs as threads at a time.
     kernel_used_ : ndarray of shape (n_pairs,)
         Whether the kernel has a part in the function of a pair. False where features that are not penalised
         separate the classes alone, of which a `SeparableFeaturesWarning` tells.
@@ -378,13 +380,14 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
         unit = np.sqrt(spread_of(task.problem))
         n_pairs = len(task.pairs)
-        C, goal, iterations = FIRST / unit**2, float(self.tol), np.zeros(n_pairs, dtype=np.intp)
+        C, goal = FIRST / unit**2, float(self.tol)
+        iterations, seconds = np.zeros(n_pairs, dtype=np.intp), np.zeros(n_pairs)
         found: Solved | None = None
         while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
             with warnings.catch_warnings():  # C is a step on the way
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 solved, _ = self._solve_all(task, C, start, goal)
-            start, iterations = solved.c, iterations + solved.iterations
+            start, iterations, seconds = solved.c, iterations + solved.iterations, seconds + solved.seconds
             image = task.problem.kernel_times(solved.c)
             verdicts = []
             for p, part in enumerate(parts_of(task, C)):
@@ -398,7 +401,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                 found = solved
             else:
                 found.improve(solved)
-            found.iterations = iterations
+            found.iterations, found.seconds = iterations, seconds
             if (found.relative_gap <= self.tol).all():
                 return found, np.zeros(n_pairs, dtype=bool)
             if np.isfinite(found.relative_gap).all() and goal > 1e-4 * self.tol:
@@ -475,6 +478,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
+        self.pair_seconds_ = solution.seconds
         self.kernel_used_ = np.any(dual_coef != 0, axis=0)
         self.bias_solver_ = solution.bias_solver
         self._C_fit = float(self.C)
@@ -557,7 +561,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         for p, pair in enumerate(self.pairs_):
             a, b = self.classes_[pair].tolist()
             stages.report(
-                f"{a!r} / {b!r}: {self.n_iter_[p]} iterations, "
+                f"{a!r} / {b!r}: {self.n_iter_[p]} iterations, {1e3 * self.pair_seconds_[p]:.3g} ms, "
                 f"objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
                 f"{np.count_nonzero(self.dual_coef_[:, p])} support vectors"
             )
