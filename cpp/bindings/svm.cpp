@@ -56,7 +56,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
               const IndexList& labels, Index n_classes, double C, const Vector<double>& weights,
               double feature_variance, double dependence, const std::string& solver, double tolerance,
               Index max_iterations, double cache_bytes, const std::optional<Matrix<double>>& start,
-              int threads) {
+              const IndexList& only, int threads) {
   const GramArgument gram(formula, data);
   SvmProblem problem{gram.source(), T, labels};
   problem.n_classes = n_classes;
@@ -69,6 +69,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   problem.max_iterations = max_iterations;
   problem.cache_bytes = cache_bytes;
   problem.start = start.value_or(Matrix<double>());
+  problem.only = only;
   SvmSolution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -95,7 +96,7 @@ void register_svm(py::module_& m) {
         py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),
         py::arg("max_iterations"), py::arg("cache_bytes"), py::arg("start") = py::none(),
-        py::arg("threads") = 0);
+        py::arg("only") = IndexList(), py::arg("threads") = 0);
   m.def(
       "svm_bytes",
       [](Index largest_pair, Index n_pairs, const std::string& solver, double cache_bytes, int threads) {

@@ -501,6 +501,7 @@ def svm_fit(
     max_iterations: int,
     cache_bytes: float,
     start: _Floats | None = None,
+    only: Sequence[int] = ...,
     threads: int = 0,
 ) -> SvmSolution: ...
 def svm_bytes(

@@ -368,10 +368,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             return solved, ~solved.converged  # OSQP has said it, in a warning of its own
         solution = self._solve(task, C, start, goal)
         solved = certified(self, task, C, solution)
-        if (np.asarray(solution.converged) & (solved.relative_gap > goal)).any():
+        missed = np.flatnonzero(solved.converged & (solved.relative_gap > goal))
+        if len(missed):
             # Reached by the numbers the solver went by, and not by the model: once more from here, in
             # double precision.
-            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION))
+            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION), missed)
             solved.improve(certified(self, task, C, again))
         return solved, np.zeros(len(task.pairs), dtype=bool)
 
@@ -423,8 +424,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             "or scale the columns"
         )
 
-    def _solve(self, task: Task, C: float, start: FloatArray | None, tol: float) -> SvmSolution:
-        """Return the solution; of "auto" by what works, which the task then keeps to."""
+    def _solve(
+        self, task: Task, C: float, start: FloatArray | None, tol: float, only: Any = ()
+    ) -> SvmSolution:
+        """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to."""
         try:
             return task.problem.svm(
                 task.labels,
@@ -435,11 +438,12 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                 max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
                 cache_bytes=float(self.cache_size) * 2**20,
                 start=start,
+                only=only,
             )
         except NotPositiveDefiniteError as error:
             if task.solver == "auto":
                 task.solver = "native"
-                found = self._solve(task, C, start, tol)
+                found = self._solve(task, C, start, tol, only)
                 warn(
                     f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
                     'problem is not convex: solver="native" took over, and what it found is stationary but '
