@@ -541,7 +541,7 @@ def test_what_was_done_is_told_when_asked_for(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     for line, pair in zip(lines, ("0 / 1", "0 / 2", "1 / 2"), strict=True):
-        told = r"\d+ iterations, objective \S+, relative gap \S+, \d+ support vectors"
+        told = r"\d+ iterations, \S+ ms, objective \S+, relative gap \S+, \d+ support vectors"
         assert re.fullmatch(rf"{PROGRESS}{pair}: {told}", line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -118,10 +119,10 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
     Phi, T = problem.kernel_matrix(), problem.T
     weights = problem.weights_or_ones
     c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
-    solved, independent = [], []
+    solved, independent, seconds = [], [], []
     limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
     for p, part in enumerate(parts_of(task, C)):
-        rows = part.rows
+        rows, begin = part.rows, perf_counter()
         kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
         found = osqp.solve(
             Phi[np.ix_(rows, rows)],
@@ -135,12 +136,14 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
         c[rows, p], beta[kept, p] = found.c, found.beta
         solved.append(found)
         independent.append(kept)
+        seconds.append(perf_counter() - begin)
     return SvmSolution(
         c=c,
         beta=beta,
         objective=np.array([found.objective for found in solved]),
         relative_gap=np.array([found.duality_gap for found in solved]),
         infeasibility=np.zeros(len(pairs)),
+        seconds=np.array(seconds),
         iterations=[found.n_iter for found in solved],
         status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
         kept=independent,
@@ -155,6 +158,7 @@ class Solved:
     beta: FloatArray  # (l, n_pairs)
     kept: list[Any]
     iterations: NDArray[np.intp]
+    seconds: FloatArray
     converged: NDArray[np.bool_]  # as the solver says
     objective: FloatArray
     relative_gap: FloatArray
@@ -168,6 +172,7 @@ class Solved:
         for name in ("converged", "objective", "relative_gap", "bias_solver"):
             getattr(self, name)[better] = getattr(other, name)[better]
         self.iterations = self.iterations + other.iterations
+        self.seconds = self.seconds + other.seconds
 
 
 def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved:
@@ -197,6 +202,7 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         beta,
         list(solution.kept),
         np.array(solution.iterations, dtype=np.intp),
+        np.array(solution.seconds),
         np.array(solution.converged, dtype=bool),
         np.array([found.objective for found in certificates]),
         np.array([found.relative_gap for found in certificates]),
