@@ -48,7 +48,7 @@ class LogisticSummary(OneVersusAll):
         f, gamma, weights = self._f_fit, float(self.regularization_), loss.s
         truth = winner(self._targets_fit)
         rows = float(weights.sum())
-        likelihood = -rows * loss.log_loss(f)
+        likelihood = -rows * loss.criterion(f)
         shares = np.bincount(truth, weights, minlength=len(self.classes_)) / rows
         null = -2 * rows * float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
         edf = loss.degrees_of_freedom(f, gamma)
