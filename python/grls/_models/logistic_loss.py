@@ -41,6 +41,7 @@ class _Classes:
 
     criterion_name = "log loss"
     nothing_left = 0.01  # rows left out are 99 % sure
+    smallest_gamma = 5e-9
 
     def start(self) -> State:
         """Return the model that is zero everywhere."""
@@ -114,12 +115,12 @@ LogisticLoss = OneVersusRest | MultinomialLoss
 
 def separates(T: FloatArray, y: FloatArray) -> bool:
     """Whether some combination of the features is ≥ 0 on one class, ≤ 0 on the other, not 0 everywhere."""
-    return _improves(y[:, None] * _scaled(T))
+    return improves(y[:, None] * scaled_columns(T))
 
 
 def separates_classes(T: FloatArray, targets: FloatArray) -> bool:
     """Whether features with coefficients for each class can lower the loss of some row and raise none."""
-    T, own = _scaled(T), winner(targets)
+    T, own = scaled_columns(T), winner(targets)
     m, k = targets.shape
     rows = np.arange(m)
     margins = []
@@ -129,16 +130,17 @@ def separates_classes(T: FloatArray, targets: FloatArray) -> bool:
         signs[np.arange(len(others)), own[others]] = 1
         signs[:, c] = -1
         margins.append(sparse.hstack([sparse.csr_matrix(signs[:, [p]] * T[others]) for p in range(k)]))
-    return _improves(sparse.vstack(margins).tocsr())
+    return improves(sparse.vstack(margins).tocsr())
 
 
-def _scaled(T: FloatArray) -> FloatArray:
+def scaled_columns(T: FloatArray) -> FloatArray:
+    """Return the columns that are not zero, each divided by its largest value."""
     T = np.asarray(T, dtype=np.float64)
     size = np.abs(T).max(axis=0, initial=0)
     return np.asarray(T[:, size > 0] / size[size > 0])
 
 
-def _improves(margins: FloatArray) -> bool:
+def improves(margins: FloatArray) -> bool:
     """Whether some combination of the columns is ≥ 0 in every row and not 0 everywhere."""
     n_rows, n_columns = margins.shape
     if n_columns == 0:

@@ -142,7 +142,9 @@ class SmoothMachine(ChosenWidth):
             f"choosing the regularization of {m} samples by leave-one-out",
             "give regularization a number, or use fewer samples",
         )
-        gammas, refine = selection_of_gamma.gammas_to_try(self.regularization_grid, part.unit())
+        gammas, refine = selection_of_gamma.gammas_to_try(
+            self.regularization_grid, part.unit(), part.smallest_gamma
+        )
         # What stays the same with more rows is the prior variance of the functions, 1/(2γΣs).
         to_part = float(loss.s.sum() / part.s.sum())
         found = selection_of_gamma.select(

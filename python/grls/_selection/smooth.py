@@ -15,8 +15,8 @@ from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
 
 # γ in units of the kernel's size. At the largest the kernel has no say, whatever all rows agree on; at the
-# smallest it fits anything, and rounding errors begin to show.
-_LARGEST, _SMALLEST = 5.0, 5e-9
+# smallest, which the loss knows, it fits anything, and rounding errors begin to show.
+_LARGEST = 5.0
 
 _ENOUGH = 1e-6  # share of the objective that a Newton step may promise on the way
 _MOST_STEPS = 50
@@ -29,6 +29,7 @@ class SmoothLoss(Protocol):
 
     criterion_name: str  # of what rows left out are judged by
     nothing_left: float  # its value below which there is nothing to gain
+    smallest_gamma: float  # in units of the kernel's size
 
     def start(self) -> State: ...
 
@@ -84,11 +85,11 @@ class _Walk:
         return value
 
 
-def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
+def gammas_to_try(specification: Any, unit: float, smallest: float) -> tuple[FloatArray, bool]:
     """Return the γ to try in descending order, and whether the best is refined; `unit`: the kernel's size."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
-        return np.geomspace(_LARGEST, _SMALLEST, count) * unit, True
+        return np.geomspace(_LARGEST, smallest, count) * unit, True
     values = np.sort(np.asarray(specification, dtype=np.float64).ravel())[::-1]
     if values.size == 0 or not np.all(np.isfinite(values)) or values[-1] <= 0:
         raise ValueError("regularization_grid must hold positive, finite numbers")

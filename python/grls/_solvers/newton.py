@@ -97,5 +97,6 @@ def minimise(
         if moved is not None:
             state, value = moved
         if decrement <= tol * min(1.0, value) or moved is None:
-            return Minimum(state, value, iteration, decrement, decrement <= max(tol, 1e-12), kept)
+            enough = max(tol, 1e-12) * max(1.0, value)
+            return Minimum(state, value, iteration, decrement, decrement <= enough, kept)
     return Minimum(state, value, max_iter, decrement, False, kept)
