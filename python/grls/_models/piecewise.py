@@ -1,0 +1,354 @@
+"""The engine of `GRRegressor` for piecewise quadratic losses: γ by folds, the noise's scale, the solvers."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import kernels
+from .._selection.folds import FoldSelection, Walk, folds_of, gammas_to_try
+from .._selection.starts import drawn_rows
+from .._solvers import memory, osqp_program
+from .._solvers.dual_program import DualProgram
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.kernel_values import StoredGram
+from .._solvers.results import PiecewiseSolution
+from .._validation import FloatArray
+from .._warnings import warn
+from ..exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
+from ..kernels.polynomials import needed_polynomials
+from .definite import DefiniteProblem
+from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
+from .loss_fit import GammaPath, LossFit
+from .losses import PIECEWISE, Settings, Terms
+from .robust_scale import EFFICIENT, robust_scale, spread_of
+from .samples import Training, require_rows_alone
+
+_NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
+_ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
+_GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
+_SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
+_ROUNDS_OF_CHOICE = 3  # of γ and that scale in turns
+
+
+@dataclass
+class _Problem:
+    """The problem as the solver sees it, and the way back from it to the model's features."""
+
+    problem: KernelProblem
+    definite: DefiniteProblem | None
+    parts: SplitFeatures | None
+    variance: float
+    solver: str
+
+    def coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
+        """Return those of the features, (l, k)."""
+        if self.definite is not None:
+            beta = self.definite.feature_coefficients(beta, c)
+        return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
+
+
+def fit_piecewise(model: Any, training: Training) -> LossFit:
+    """Fit all outputs and levels of a `GRRegressor` whose loss is in the table."""
+    made = _problem_of(model, training)
+    outputs = [_Output(model, training, made, y) for y in training.samples.targets.T]
+    for output in outputs:
+        output.fit()
+    _warn_unless_converged(model, outputs)
+    join = np.hstack if len(outputs) > 1 else (lambda arrays: arrays[0])
+    c = join([output.c for output in outputs])
+    beta = join([output.beta for output in outputs])
+    more: dict[str, Any] = {}
+    if model.loss == "huber":
+        more["delta_"] = _one_or_all([output.settings.delta for output in outputs])
+        more["scale_"] = _one_or_all([output.scale for output in outputs])
+    return LossFit(
+        c,
+        made.coefficients(beta, c),
+        made.parts.kept if made.parts is not None else outputs[0].kept,
+        np.array([output.gamma for output in outputs]),
+        np.concatenate([output.objective for output in outputs]),
+        np.concatenate([output.gap for output in outputs]),
+        np.concatenate([output.iterations for output in outputs]),
+        [output.path for output in outputs if output.path is not None] or None,
+        more,
+    )
+
+
+def _one_or_all(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _problem_of(model: Any, training: Training) -> _Problem:
+    """Return the problem with features that have a prior in the kernel, and a definite kernel matrix."""
+    kernel, samples = training.kernel, training.samples
+    assert kernel is not None
+    order = kernel.order or 0
+    conditional = order > 1 or (order == 1 and model.solver != "native")
+    _require_memory(model, training, conditional)
+    problem, parts = KernelProblem(kernel, samples.X, training.T, samples.weights), None
+    tau = float(model.feature_variance)
+    if np.isfinite(tau) and training.T.shape[1] and not is_as_good_as_free(kernel, samples.X, tau):
+        parts = split(training.T, samples.weights, needed_polynomials(kernel, samples.X))
+        problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
+    definite = None
+    if conditional:
+        polynomials = needed_polynomials(kernel, samples.X)
+        assert polynomials is not None
+        definite = DefiniteProblem.of(problem, polynomials)
+        problem = definite.problem
+    return _Problem(problem, definite, parts, tau, model.solver)
+
+
+def _require_memory(model: Any, training: Training, conditional: bool) -> None:
+    m = training.n_samples
+    stored = (conditional or isinstance(training.kernel, kernels.Function)) + conditional
+    if model.solver == "osqp":
+        need, way_out = 8.0 * m**2 + 4 * memory.osqp_bytes(m), 'use solver="native"'
+    else:
+        need = memory.svm_bytes(m, 1, model.solver, float(model.cache_size) * 2**20)
+        way_out = 'use solver="native"' if model.solver == "ipm" else "use a smaller cache_size"
+    memory.require(8.0 * m**2 * stored + need, f"a {model.loss} regression of {m} samples", way_out)
+
+
+class _Output:
+    """One column of the targets, at all levels."""
+
+    def __init__(self, model: Any, training: Training, made: _Problem, y: FloatArray) -> None:
+        self.model, self.training, self.made, self.y = model, training, made, y
+        self.levels = np.atleast_1d(np.asarray(model.quantiles, dtype=np.float64)).tolist()
+        if model.loss not in ("quantile", "expectile"):
+            self.levels = [0.5]
+        self.weights = made.problem.weights_or_ones
+        self.scale = np.nan
+        delta = np.inf if isinstance(model.delta, str) else float(model.delta)
+        self.settings = Settings(epsilon=float(model.epsilon), delta=delta)
+        self.path: GammaPath | None = None
+
+    @property
+    def estimates_scale(self) -> bool:
+        """Whether δ follows the noise."""
+        return bool(self.model.loss == "huber" and isinstance(self.model.delta, str))
+
+    def terms(self) -> list[Terms]:
+        """Return the rows of the table, one for each level."""
+        row = PIECEWISE[self.model.loss]
+        return [row(Settings(level, self.settings.epsilon, self.settings.delta)) for level in self.levels]
+
+    def set_scale(self, scale: float) -> None:
+        """Take over a scale of the noise."""
+        self.scale = scale
+        self.settings = Settings(epsilon=self.settings.epsilon, delta=EFFICIENT * scale)
+
+    def fit(self) -> None:
+        """Choose what is left to the data, and solve."""
+        if self.estimates_scale:
+            self.set_scale(spread_of(self.y, self.training.T, self.weights))
+        if isinstance(self.model.regularization, str):
+            self._choose()
+        else:
+            self.gamma = float(self.model.regularization)
+        found = self._solve(None)
+        if self.estimates_scale and self.path is None:
+            found = self._settle(found)
+        if self.model.loss == "huber" and not self.estimates_scale:
+            self.scale = robust_scale(self.y - found.f[:, 0], self.weights)
+        self.c, self.beta, self.kept = np.array(found.c), np.array(found.beta), list(found.kept)
+        self.iterations = np.array(found.iterations, dtype=np.intp)
+        self._certify()
+
+    def _settle(self, found: PiecewiseSolution) -> PiecewiseSolution:
+        """Refit until the scale of the residuals is the one that δ was made with."""
+        for _ in range(_SCALES):
+            scale = robust_scale(self.y - found.f[:, 0], self.weights)
+            settled = abs(scale - self.scale) <= _SETTLED * self.scale
+            if not scale > 0 or settled:
+                break
+            self.set_scale(scale)
+            found = self._solve(np.array(found.c))
+        return found
+
+    def _solve(self, start: FloatArray | None) -> PiecewiseSolution:
+        C = self.weights / (2 * self.gamma * self.weights.sum())
+        programs = [terms.program(self.y, C) for terms in self.terms()]
+        return solve(self.model, self.made, self.made.problem, programs, start, float(self.model.tol))
+
+    def _certify(self) -> None:
+        """Take objective and gap from the coefficients themselves, and nothing that a solver says."""
+        problem = self.made.problem
+        C = self.weights / (2 * self.gamma * self.weights.sum())
+        image = problem.kernel_times(self.c)
+        self.objective, self.gap = np.empty(len(self.levels)), np.empty(len(self.levels))
+        for k, terms in enumerate(self.terms()):
+            program = terms.program(self.y, C)
+            parts = self.c[:, k], self.beta[:, k], image[:, k], problem.T
+            # ½cᵀΦc + C Σ V is the objective γcᵀΦc + the mean of V times Σw·C.
+            self.objective[k] = 2 * self.gamma * program.objective(*parts)
+            self.gap[k] = program.relative_gap(*parts)
+
+    def _choose(self) -> None:
+        """Choose γ by folds, on some of the rows where they are many."""
+        model, problem = self.model, self.made.problem
+        require_rows_alone(self.training.features, "a fold")
+        samples = self.training.samples
+        assert self.training.kernel is not None
+        pairwise = self.training.kernel.pairwise
+        rows = None
+        if not pairwise:
+            rows = drawn_rows(samples.X, max(_ROWS_OF_CHOICE, 10 * problem.T.shape[1]))
+        everything = np.arange(len(self.y)) if rows is None else rows
+        part = problem.take(everything, self.weights[everything])
+        part = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, part.weights)
+        X = samples.X if rows is None else samples.X[rows]
+        folds = folds_of(X, self.y[everything], model.cv, pairwise=pairwise)
+        search = _FoldModels(self, part, self.y[everything], folds)
+        size = _size(part)
+        gammas, may_end = gammas_to_try(model.regularization_grid, 1.0)
+        # What stays the same with more rows is γΣw.
+        to_part = float(self.weights.sum() / search.weights.sum())
+        found: FoldSelection | None = None
+        for _ in range(_ROUNDS_OF_CHOICE if self.estimates_scale else 1):
+            unit = search.unit(size) if may_end else to_part
+            tried = gammas * unit
+            if found is not None:  # the scale has changed: around the best so far
+                tried = tried[
+                    np.abs(np.log(tried / found.chosen)) < 1.05 * abs(np.log(gammas[1] / gammas[0]))
+                ]
+            found = search.choose(tried, may_end=may_end)
+            if not self.estimates_scale:
+                break
+            residuals = self.y[everything] - found.predictions[:, 0]
+            scale = robust_scale(residuals[np.isfinite(residuals)], search.weights[np.isfinite(residuals)])
+            if not scale > 0 or abs(np.log(scale / self.scale)) < 0.1:
+                break
+            self.set_scale(scale)
+        assert found is not None
+        predictions = np.full((len(self.y), len(self.levels)), np.nan)
+        predictions[everything] = found.predictions
+        self.gamma = found.chosen / to_part
+        self.path = GammaPath(found.path / to_part, found.criterion, predictions)
+        model._stages.done("regularization")
+
+
+class _FoldModels:
+    """The models that leave out a fold each, with warm starts from the last γ."""
+
+    def __init__(self, output: _Output, problem: KernelProblem, y: FloatArray, folds: list[Any]) -> None:
+        self.output, self.problem, self.y, self.folds = output, problem, y, folds
+        self.weights = problem.weights_or_ones
+        self.start: FloatArray | None = None
+        self.last = np.nan
+
+    def unit(self, size: float) -> float:
+        """Return the unit of γ: the kernel's size, and of losses that grow linearly, over that of y."""
+        linear = self.output.terms()[0].is_linear
+        return size / (2 * self.spread) if linear else size
+
+    @property
+    def spread(self) -> float:
+        """How far the targets are from the features, robustly."""
+        return spread_of(self.y, self.problem.T, self.weights)
+
+    def choose(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
+        """Return the γ whose models predict the rows left out best."""
+        terms = self.output.terms()
+
+        def loss(predictions: FloatArray) -> FloatArray:
+            each = [row.loss(self.y - f) for row, f in zip(terms, predictions.T, strict=True)]
+            return np.asarray(np.mean(each, axis=0))
+
+        self.start = None
+        return Walk(self.left_out, loss, self.weights, self.output.model._stages).follow(
+            gammas, may_end=may_end
+        )
+
+    def left_out(self, gamma: float) -> FloatArray:
+        """Return the predictions (m, levels) of each row by the model without it."""
+        programs = []
+        for trains in self.folds:
+            weights = np.where(trains, self.weights, 0.0)
+            C = weights / (2 * gamma * weights.sum())
+            programs += [terms.program(self.y, C) for terms in self.output.terms()]
+        start = None if self.start is None else self.start * (self.last / gamma)
+        made = self.output.made
+        found = solve(self.output.model, made, self.problem, programs, start, _GAP_OF_FOLDS, exact=False)
+        self.start, self.last = np.array(found.c), gamma
+        n_levels = len(self.output.levels)
+        predictions = np.full((len(self.y), n_levels), np.nan)
+        for k, trains in enumerate(self.folds):
+            predictions[~trains] = found.f[~trains, k * n_levels : (k + 1) * n_levels]
+        return predictions
+
+
+def solve(
+    model: Any,
+    made: _Problem,
+    problem: KernelProblem,
+    programs: list[DualProgram],
+    start: FloatArray | None,
+    tol: float,
+    *,
+    exact: bool = True,
+) -> PiecewiseSolution:
+    """Return the solution of all programs; of "auto" by what works, which is then kept to."""
+    limit = model.max_iter if model.max_iter >= 0 else _NO_LIMIT
+    if made.solver == "osqp" and exact:
+        return osqp_program.solve_all(problem, programs, tol=tol, max_iter=model.max_iter)
+    chained = start is None and exact and len(programs) > 1
+    try:
+        return problem.piecewise(
+            programs,
+            solver="auto" if made.solver == "osqp" else made.solver,
+            tol=tol,
+            max_iter=limit,
+            cache_bytes=float(model.cache_size) * 2**20,
+            start=start,
+            chained=chained,
+        )
+    except NotPositiveDefiniteError as error:
+        if made.solver == "auto":
+            made.solver = "native"
+            found = solve(model, made, problem, programs, start, tol, exact=exact)
+            warn(
+                f"the matrix of the kernel {model.kernel!r} is not positive definite, so that the problem is "
+                'not convex: solver="native" took over, and what it found is stationary but need not be the '
+                "best",
+                IndefiniteKernelWarning,
+            )
+            return found
+        less = "" if made.solver == "native" else ', or solver="native", which asks less of it'
+        raise NotPositiveDefiniteError(
+            f"the matrix of the kernel {model.kernel!r} is not positive definite, or overflows: choose "
+            f"another kernel{less}"
+        ) from error
+
+
+def _size(problem: KernelProblem) -> float:
+    """Return the mean of the kernel's variances at the rows, beside the features."""
+    Phi, w = problem.kernel_matrix(), problem.weights_or_ones
+    roots = np.sqrt(w)[:, None]
+    diagonal = np.diagonal(Phi)
+    trace = float(w @ diagonal)
+    if problem.T.shape[1]:
+        U, sizes, _ = np.linalg.svd(roots * problem.T, full_matrices=False)
+        Q = roots * U[:, sizes > 1e-10 * sizes[0]]
+        trace -= float(np.sum(Q * (Phi @ Q)))
+    size = float(w @ np.abs(diagonal))
+    return trace / float(w.sum()) if trace > 1e-10 * size else max(size / float(w.sum()), 1e-300)
+
+
+def _warn_unless_converged(model: Any, outputs: list[_Output]) -> None:
+    gaps = np.concatenate([output.gap for output in outputs])
+    if (gaps > model.tol).any():
+        worst = float(gaps.max())
+        steps = max(int(output.iterations.max()) for output in outputs)
+        warnings.warn(
+            f"the {model.loss} regression did not reach tol={model.tol:g}: it is left with a relative "
+            f'duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use solver="ipm"',
+            ConvergenceWarning,
+            stacklevel=6,
+        )
