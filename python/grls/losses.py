@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import kernels
-from ._models.chosen_width import ChosenWidth
+from ._models.families import FAMILIES
+from ._models.family_summary import FamilySummary
 from ._models.loss_fit import LossFit
 from ._models.losses import PIECEWISE, Settings
 from ._models.piecewise import fit_piecewise
@@ -19,22 +20,33 @@ from ._models.samples import Samples, Training
 from ._selection import kernel_choice
 from ._selection.choice import Choice
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
+from .summary import Summary
 
 __all__ = ["GRRegressor"]
 
-# Who fits a loss: from the model and its training data to coefficients.
+# Who fits a loss that is made of pieces: from the model and its training data to coefficients. Smooth ones
+# are `FAMILIES`, and Newton's method fits them all.
 _ENGINES: dict[str, Callable[[Any, Training], LossFit]] = dict.fromkeys(PIECEWISE, fit_piecewise)
 
 _FAR = 5.0  # robust standard deviations beyond which targets do not choose the kernel
 
 
-class GRRegressor(Regression, ChosenWidth):
+# What one engine stores and the other does not.
+_OF_ONE_ENGINE = (
+    *("regularization_path_", "criterion_path_", "cv_predictions_", "delta_", "scale_", "duality_gap_"),
+    *("loo_predictions_", "loo_deviance_", "loo_score_", "dispersion_", "feature_coef_std_"),
+)
+
+
+class GRRegressor(Regression, FamilySummary):
     r"""Kernel regression with features that are not penalised, for robust, quantile and other convex losses.
 
     .. math:: \min_f \frac{1}{m} \sum_i V(y_i - f(x_i)) + γ c^T Φ c, \quad
               f(x) = \sum_i c_i k(x_i, x) + \sum_p β_p φ_p(x), \quad T^T c = 0
 
-    One quadratic program serves all losses that are made of linear and quadratic pieces.
+    One quadratic program serves all losses that are made of linear and quadratic pieces, and Newton's method
+    the smooth ones at the end of the table, which are half the deviances of counts and of positive values.
+    Their mean is μ = exp f(x), times an exposure where there is one, and is what `predict` returns.
 
     ================================  ======================================================================
     ``loss``                          V of a residual r
@@ -45,17 +57,20 @@ class GRRegressor(Regression, ChosenWidth):
     ``"epsilon_insensitive"``         max(0, \|r\| − ε): support vector regression
     ``"squared_epsilon_insensitive"`` max(0, \|r\| − ε)²
     ``"expectile"``                   q r² for r > 0, (1 − q) r² for r < 0: asymmetric least squares
+    ``"poisson"``                     y log(y/μ) − y + μ: counts, and other values ≥ 0 of variance μ
+    ``"gamma"``                       y/μ − log(y/μ) − 1: positive values of variance proportional to μ²
+    ``"negative_binomial"``           that of counts of variance μ + αμ², which scatter more
     ================================  ======================================================================
 
     Parameters
     ----------
     kernel : Kernel, str or callable, default="auto"
         "auto": the kernel that `GRLSRegressor` chooses, family and widths, for targets whose outliers are
-        moved to 5 robust standard deviations; where `regularization` is a number, a Gaussian of one scale
-        for all columns, each in units of its own. An object of `grls.kernels`, such as
-        ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X; a name (``"gaussian"``,
-        ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function ``k(X, Z)`` that
-        returns the matrix.
+        moved to 5 robust standard deviations (smooth losses: for logarithms of y drawn to their mean); where
+        `regularization` is a number, a Gaussian of one scale for all columns, each in units of its own. An
+        object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of
+        X; a name (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a
+        function ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
@@ -72,8 +87,11 @@ class GRRegressor(Regression, ChosenWidth):
         chosen).
     regularization : float or "auto", default="auto"
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's SVR is
-        1/(2γm). "auto" (or "cv"): the γ with the smallest loss of rows left out in folds, of at most 600
-        points; one for each output, the same for all levels.
+        1/(2γm), and ``alpha`` of its PoissonRegressor and GammaRegressor 2γ. "auto" (or "cv"): the γ with the
+        smallest loss of rows left out in folds, of at most 600 points; one for each output, the same for all
+        levels. Of smooth losses "auto" (or "loo") is the γ with the smallest deviance of single rows left
+        out, each predicted by one Newton step from the model with all rows, of at most about 1100; one for
+        all outputs.
     regularization_grid : int or array-like, default=12
         How many values of γ to try, from the largest down until smaller ones gain no more. Or the values
         themselves, of which one is chosen.
@@ -85,6 +103,11 @@ class GRRegressor(Regression, ChosenWidth):
         Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
         among the features they are divided by their root mean square.) Infinite: unpenalised. 0: without
         effect.
+    dispersion : float or "auto", default="auto"
+        α of the variance μ + αμ² with ``loss="negative_binomial"``, "auto": by likelihood, in turns with the
+        model. The factor φ of the variance φμ² with ``loss="gamma"``, "auto": Pearson's statistic over the
+        rows less the degrees of freedom. With ``loss="poisson"`` it is one, or a number that scales the
+        variances of overdispersed counts.
     non_crossing : bool, default=False
         Whether the predictions of several quantiles are sorted in each row, so that they do not cross.
     solver : {"auto", "native", "ipm", "osqp"}, default="auto"
@@ -93,9 +116,10 @@ class GRRegressor(Regression, ChosenWidth):
         thousands of samples; "osqp" hands the quadratic program to OSQP, for hundreds. "auto" takes "ipm"
         for few samples and "native" for more.
     tol : float, default=1e-4
-        Duality gap, relative to the objective, at which to stop.
+        Duality gap, relative to the objective, at which to stop. Newton's method stops where a step promises
+        to lower the objective by less than 10⁻⁴ of this, or of this share of it.
     max_iter : int, default=-1
-        Rounds or iterations at most; -1: no limit.
+        Rounds, iterations or Newton steps at most; -1: no limit, or 200 Newton steps.
     cache_size : float, default=1000
         MiB of kernel rows to keep.
     verbose : int, default=0
@@ -118,12 +142,21 @@ class GRRegressor(Regression, ChosenWidth):
         drawn to choose it.
     delta_, scale_ : float or ndarray of shape (n_outputs,)
         Of Huber's loss: δ, and the robust standard deviation of the noise.
+    loo_predictions_ : ndarray of shape (m,) or (m, k)
+        Of smooth losses, when γ was chosen: the mean at each row by the model without it; NaN at rows that
+        are too many to be left out.
+    loo_deviance_, loo_score_ : float
+        Their mean deviance, and the share of a constant's that they explain.
+    dispersion_ : float or ndarray of shape (k,)
+        Of smooth losses: α, φ or one; see `dispersion`.
+    feature_coef_std_ : ndarray of shape (l,) or (l, k)
+        Of smooth losses: standard errors of the features' coefficients, with γ and the kernel taken as known.
     objective_ : ndarray of shape (k,)
         The objective of the model, from its own coefficients.
     duality_gap_ : ndarray of shape (k,)
-        The duality gap, relative to the objective; likewise.
+        The duality gap, relative to the objective; likewise. Smooth losses have none.
     n_iter_ : ndarray of shape (k,)
-        Rounds or iterations.
+        Rounds, iterations or Newton steps.
     feature_variance_ : float
         The features' variance used.
     fit_seconds_ : dict
@@ -155,6 +188,7 @@ class GRRegressor(Regression, ChosenWidth):
     GRLSRegressor : The squared loss, with everything in closed form.
     sklearn.svm.SVR : ``loss="epsilon_insensitive"`` with the constant as the only feature.
     sklearn.linear_model.QuantileRegressor : Quantiles by features alone.
+    sklearn.linear_model.PoissonRegressor : ``loss="poisson"`` with the linear kernel; also GammaRegressor.
 
     Notes
     -----
@@ -179,6 +213,16 @@ class GRRegressor(Regression, ChosenWidth):
     >>> bands = GRRegressor("gaussian", loss="quantile", quantiles=[0.1, 0.5, 0.9], non_crossing=True)
     >>> bands.fit(x, y).predict(x[:2]).shape
     (2, 3)
+
+    Counts, of some rows for longer than of others:
+
+    >>> hours = rng.uniform(1.0, 5.0, 60)
+    >>> counts = rng.poisson(hours * np.exp(1 + np.sin(x[:, 0])))
+    >>> model = GRRegressor("gaussian", loss="poisson").fit(x, counts, exposure=hours)
+    >>> bool(np.abs(np.log(model.predict([[1.5]])) - 2.0)[0] < 0.2)  # in an hour
+    True
+    >>> bool(model.predict_interval(x, with_noise=True, exposure=hours).min() >= 0)
+    True
     """
 
     def __init__(
@@ -194,6 +238,7 @@ class GRRegressor(Regression, ChosenWidth):
         regularization_grid: Any = 12,
         cv: Any = 5,
         feature_variance: float = np.inf,
+        dispersion: float | str = "auto",
         non_crossing: bool = False,
         solver: str = "auto",
         tol: float = 1e-4,
@@ -211,6 +256,7 @@ class GRRegressor(Regression, ChosenWidth):
         self.regularization_grid = regularization_grid
         self.cv = cv
         self.feature_variance = feature_variance
+        self.dispersion = dispersion
         self.non_crossing = non_crossing
         self.solver = solver
         self.tol = tol
@@ -218,14 +264,78 @@ class GRRegressor(Regression, ChosenWidth):
         self.cache_size = cache_size
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss in FAMILIES
+        return tags
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+    ) -> GRRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (m, d)
+            Training points, or the kernel matrix for a precomputed kernel.
+        y : array-like of shape (m,) or (m, k)
+            Targets: for smooth losses counts, or values ≥ 0 ("gamma": > 0).
+        sample_weight : array-like of shape (m,), default=None
+            Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
+        offset : float or array-like of shape (m,), default=None
+            Of smooth losses: what is known of the logarithm of each row's mean, and not learnt.
+        exposure : float or array-like of shape (m,), default=None
+            Of smooth losses: the time, area or population that a row's count is of, > 0, which multiplies the
+            mean; its logarithm is added to the offset.
+
+        Returns
+        -------
+        self : GRRegressor
+            The fitted model.
+        """
+        return self._fit_values(X, y, sample_weight, offset=offset, exposure=exposure)
+
+    def summary(self, *, output: int | None = None) -> Summary:
+        """Return what a fit with a smooth loss tells: coefficients with tests, dispersion, deviances.
+
+        Parameters
+        ----------
+        output : int, default=None
+            Which output, where there are several.
+
+        Returns
+        -------
+        Summary
+            The table ``coefficients``; single values such as ``edf``, ``dispersion``, ``log_likelihood``,
+            ``deviance``, ``null_deviance``, ``pearson_ratio``, ``aic``, ``explained`` (D²) and, where γ was
+            chosen, ``loo_deviance`` and ``loo_explained``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from grls import GRRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.uniform(0, 3, (80, 1))
+        >>> model = GRRegressor("gaussian", features="linear", loss="poisson", regularization=1.0)
+        >>> summary = model.fit(x, rng.poisson(np.exp(x[:, 0]))).summary()
+        >>> bool(abs(summary.coefficients["coefficient"][1] - 1) < 3 * summary.coefficients["SE"][1])
+        True
+        >>> bool(summary.deviance < summary.null_deviance)
+        True
+        """
+        self._require_family("summary")
+        return self._summary_smooth(output)
+
     def _check_parameters(self) -> None:
-        choice(self.loss, "loss", tuple(_ENGINES))
+        choice(self.loss, "loss", (*_ENGINES, *FAMILIES))
         levels = _levels(self.quantiles)
         if len(levels) > 1 and self.loss not in ("quantile", "expectile"):
             raise ValueError(f'several quantiles need loss="quantile" or "expectile", got loss={self.loss!r}')
         real(self.epsilon, "epsilon", minimum=0)
         number_or_choice(self.delta, "delta", ("auto",), above=0)
-        number_or_choice(self.regularization, "regularization", ("auto", "cv"), above=0)
+        by = "loo" if self.loss in FAMILIES else "cv"
+        number_or_choice(self.regularization, "regularization", ("auto", by), above=0)
+        self._check_smooth_parameters()
         if self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
         choice(self.solver, "solver", ("auto", "native", "ipm", "osqp"))
@@ -240,13 +350,20 @@ class GRRegressor(Regression, ChosenWidth):
                 "several quantiles of several outputs are not fitted at once: give y one column, or one "
                 "quantile"
             )
+        self._forget(*_OF_ONE_ENGINE)
+        self._one_function = self._one_output and np.ndim(self.quantiles) == 0
+        if self.loss in FAMILIES:
+            self._fit_smooth(samples)
+            return
+        if samples.offset is not None:
+            raise ValueError(
+                f"offset and exposure are for {', '.join(map(repr, FAMILIES))}, and loss is {self.loss!r}"
+            )
         training = self._prepare(samples)
         self._store(training, _ENGINES[self.loss](self, training))
         self._stages.done("solve")
 
     def _store(self, training: Training, fit: LossFit) -> None:
-        self._forget("regularization_path_", "criterion_path_", "cv_predictions_", "delta_", "scale_")
-        self._one_function = self._one_output and np.ndim(self.quantiles) == 0
         self._store_features(training.features, fit.kept)
         self._store_kernel(training)
         self.dual_coef_ = np.ascontiguousarray(self._per_output(fit.c))
@@ -276,26 +393,43 @@ class GRRegressor(Regression, ChosenWidth):
             return np.zeros((checked.shape[0], c.shape[1]))
         return np.asarray(self.kernel_.times(checked, self.X_fit_[support], np.ascontiguousarray(c[support])))
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the values of the model function.
+    def predict(self, X: Any, return_std: bool = False, *, offset: Any = None, exposure: Any = None) -> Any:
+        """Return the values of the model function; of smooth losses the means.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
+        return_std : bool, default=False
+            Of smooth losses: whether to return standard deviations of the means too, to first order;
+            `predict_interval` gives bands that are never negative.
+        offset, exposure : float or array-like of shape (n,), default=None
+            Of smooth losses: what is added to the logarithm of the mean, and what multiplies the mean, at
+            these points. Without them the means are those of one unit of exposure.
 
         Returns
         -------
-        ndarray of shape (n,) or (n, k)
+        mean : ndarray of shape (n,) or (n, k)
             Predictions, a column for each output or for each of several levels.
+        std : ndarray of shape (n,) or (n, k)
+            With `return_std`.
         """
+        if self.loss in FAMILIES:
+            return self._predict_smooth(X, return_std, offset, exposure)
+        if return_std or offset is not None or exposure is not None:
+            raise ValueError(
+                f"return_std, offset and exposure are for {', '.join(map(repr, FAMILIES))}, and loss is "
+                f"{self.loss!r}"
+            )
         values = super().predict(X)
         if self.non_crossing and np.ndim(self.quantiles):
             ranks = np.argsort(np.argsort(_levels(self.quantiles), kind="stable"), kind="stable")
             values = np.sort(values, axis=1)[:, ranks]
         return values
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+    ) -> float:
         """Return the share of the loss that the model explains.
 
         Parameters
@@ -306,13 +440,22 @@ class GRRegressor(Regression, ChosenWidth):
             Their values.
         sample_weight : array-like of shape (n,), default=None
             Weights in the mean.
+        offset, exposure : float or array-like of shape (n,), default=None
+            As in `predict`.
 
         Returns
         -------
         float
             1 − (mean loss of the model) ÷ (mean loss of the best constant), averaged over outputs and levels:
-            R² of the squared loss. 1 is best, and a model worse than a constant has less than 0.
+            R² of the squared loss, D² of deviances. 1 is best, and a model worse than a constant has less
+            than 0.
         """
+        if self.loss in FAMILIES:
+            return self._score_smooth(X, y, sample_weight, offset, exposure)
+        if offset is not None or exposure is not None:
+            raise ValueError(
+                f"offset and exposure are for {', '.join(map(repr, FAMILIES))}, and loss is {self.loss!r}"
+            )
         predictions = self.predict(X)
         predictions = predictions.reshape(len(predictions), -1)
         values = np.asarray(y, dtype=np.float64).reshape(len(predictions), -1)
@@ -336,6 +479,8 @@ class GRRegressor(Regression, ChosenWidth):
 
     def _label_columns(self, samples: Samples) -> FloatArray:
         """Return targets without outliers, for least squares to choose the kernel."""
+        if self.loss in FAMILIES:
+            return self._working_responses(samples)
         w = np.ones(len(samples.targets)) if samples.weights is None else samples.weights
         columns = []
         for y in samples.targets.T:
@@ -356,6 +501,8 @@ class GRRegressor(Regression, ChosenWidth):
         return kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
 
     def _equivalent_shift(self, training: Training) -> float:
+        if self.loss in FAMILIES:
+            return self._smooth_shift(training)
         weights = training.samples.weights
         w = np.ones(training.n_samples) if weights is None else weights
         shift = float(self.regularization) * float(w.sum())

@@ -158,6 +158,10 @@ class SmoothMachine(ChosenWidth):
         self._stages.done("regularization")
         return ChosenGamma(found.chosen, found.state if rows is None else None, found, rows)
 
+    def _newton_limits(self) -> tuple[float, int]:
+        """Return where Newton's method stops: the decrease that a step promises, and the steps."""
+        return float(self.tol), int(self.max_iter)
+
     def _left_out(self, loss: Any, state: State, chosen: ChosenGamma) -> FloatArray | None:
         """Return the functions (m, k) at rows left out, of all rows where that is cheap; NaN at others."""
         if chosen.selection is None:

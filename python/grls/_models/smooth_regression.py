@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,6 @@ from scipy import stats
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .. import kernels
-from .._selection import kernel_choice
-from .._selection.choice import Choice
 from .._selection.regularization import warn_of_unusual_weights
 from .._selection.starts import drawn_rows
 from .._solvers.newton import Minimum, State
@@ -20,7 +16,6 @@ from .._validation import FloatArray, real, sample_weights
 from .families import FAMILIES, Family, FamilyRows
 from .family_loss import FamilyLoss
 from .predictive import mixture_quantiles
-from .progress import Stages
 from .regression import RegressionFunction
 from .samples import Samples, Training, offsets
 from .smooth_machine import (
@@ -35,6 +30,7 @@ from .smooth_machine import (
 # The dispersion of a negative binomial family and the model take turns: relative change that ends them.
 _STEADY, _MOST_TURNS = 1e-7, 100
 _FIRST_SHAPE = 1.0
+_NEWTON_SHARE, _NEWTON_STEPS = 1e-4, 200
 
 _RUNS_AWAY = (
     "the features alone send the means of some rows without counts to zero: their coefficients would be "
@@ -48,6 +44,11 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
     Its methods begin with what `fit`, `predict`, `score` and `summary` of a subclass call.
     """
 
+    # Other losses of the same estimator have several of these.
+    regularization_: Any
+    regularization_path_: Any
+    criterion_path_: Any
+
     @property
     def _family(self) -> Family:
         return FAMILIES[self.loss]
@@ -59,6 +60,10 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         elif self.dispersion != "auto":
             raise ValueError(f'dispersion must be "auto" or a number, got {self.dispersion!r}')
 
+    def _newton_limits(self) -> tuple[float, int]:
+        # The parameter is about duality gaps; a step that promises so little leaves far less to gain.
+        return _NEWTON_SHARE * float(self.tol), _NEWTON_STEPS if self.max_iter < 0 else max(self.max_iter, 1)
+
     def _working_responses(self, samples: Samples) -> FloatArray:
         """Return logarithms (m, k) for which least squares choose a kernel."""
         return self._loss_of(samples, None).working_responses()
@@ -69,18 +74,6 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         f = loss.null_functions()
         curvature = np.mean([loss.s @ loss.rows(p).curvature(f[:, p]) for p in range(f.shape[1])])
         return 2 * float(self.regularization) * float(loss.s.sum()) ** 2 / float(curvature)
-
-    def _chosen_kernel(
-        self,
-        choose: Choice,
-        training: Training,
-        prepare: Callable[[kernels.Kernel], kernels.Kernel],
-        stages: Stages,
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
-        if not isinstance(self.regularization, str):
-            return super()._chosen_kernel(choose, training, prepare, stages)
-        choose.counts = training.samples.weights
-        return kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
 
     def _loss_of(self, samples: Samples, problem: Any) -> FamilyLoss:
         m = len(samples.targets)
@@ -130,7 +123,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
             chosen = self._choose_smooth(training, features, loss)
             start = loss.start() if chosen.start is None else chosen.start
             for _ in range(_MOST_TURNS):
-                minima = loss.minima(chosen.gamma, start, self.tol, self.max_iter)
+                minima = loss.minima(chosen.gamma, start, *self._newton_limits())
                 self._require_smooth_attained(loss, minima)
                 if self._has_given_shape():
                     break
@@ -177,13 +170,11 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         self._targets_fit, self._offset_fit = training.samples.targets, training.samples.offset
         self._f_fit, self._shapes_fit = state.f, loss.shapes
         self.objective_ = np.array([each.objective for each in minima])
-        self.n_iter_ = max(each.iterations for each in minima)
+        self.n_iter_ = np.array([each.iterations for each in minima])
 
     def _store_smooth_choice(
         self, loss: FamilyLoss, chosen: ChosenGamma, left_out: FloatArray | None
     ) -> None:
-        self._forget("regularization_path_", "criterion_path_")
-        self._forget("loo_predictions_", "loo_deviance_", "loo_score_")
         self.regularization_, self.feature_variance_ = chosen.gamma, float(self.feature_variance)
         if chosen.selection is None or left_out is None:
             return
