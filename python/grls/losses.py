@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 
 from . import kernels
 from ._models.families import FAMILIES
@@ -198,6 +199,7 @@ class GRRegressor(Regression, FamilySummary):
     Examples
     --------
     >>> import numpy as np
+    from sklearn.utils import column_or_1d
     >>> from grls import GRRegressor
     >>> x = np.linspace(0, 10, 60)[:, None]
     >>> y = np.sin(x[:, 0]) + 0.5 * x[:, 0]
@@ -267,6 +269,8 @@ class GRRegressor(Regression, FamilySummary):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss in FAMILIES
+        # Several outputs work, but scikit-learn has no way to tell which values they may have.
+        tags.target_tags.multi_output = self.loss not in FAMILIES
         return tags
 
     def fit(
@@ -295,6 +299,12 @@ class GRRegressor(Regression, FamilySummary):
         """
         return self._fit_values(X, y, sample_weight, offset=offset, exposure=exposure)
 
+    def _check_values(self, X: Any, y: Any, **options: Any) -> tuple[Any, FloatArray]:
+        checked, values = super()._check_values(X, y, **options)
+        if self.loss in FAMILIES and values.ndim == 2 and values.shape[1] == 1:
+            values = np.asarray(column_or_1d(values, warn=True))
+        return checked, values
+
     def summary(self, *, output: int | None = None) -> Summary:
         """Return what a fit with a smooth loss tells: coefficients with tests, dispersion, deviances.
 
@@ -313,6 +323,7 @@ class GRRegressor(Regression, FamilySummary):
         Examples
         --------
         >>> import numpy as np
+        from sklearn.utils import column_or_1d
         >>> from grls import GRRegressor
         >>> rng = np.random.default_rng(0)
         >>> x = rng.uniform(0, 3, (80, 1))
