@@ -9,7 +9,6 @@ again with the noise of each row. See docs/math.md, section "Noise that is learn
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,12 +22,15 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import State
 from .._validation import FloatArray
+from .._warnings import muted
 from .cross_validation import leave_out
 from .families import GAMMA
 from .family_loss import FamilyLoss
+from .fitted import FittedProblem
 from .progress import Stages
 from .samples import FreeFeatures, Samples, require_rows_alone, with_noise
 from .smooth_machine import most_rows_to_choose
+from .uncertainty import Uncertainty
 
 _MOST_TURNS, _STEADY = 12, 0.02  # turns at most; mean change of the noise's logarithm that ends them
 _TOLERANCE, _MOST_STEPS = 1e-8, 100
@@ -53,6 +55,74 @@ class LearntNoise:
         return np.asarray(np.exp(np.clip(log, *self.limits)))
 
 
+class LearnsNoise(Uncertainty):
+    """A regressor with the parameter `noise`, which may be "learn"."""
+
+    _learnt_noise: LearntNoise | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.noise is None:
+            return
+        if not isinstance(self.noise, str) or self.noise != "learn":
+            raise ValueError(
+                f'noise must be None or "learn", got {self.noise!r}; known variances of the rows go to '
+                "fit(X, y, noise=…)"
+            )
+        if self.formulation != "exact" or self.solver != "cholesky":
+            raise ValueError('noise="learn" needs formulation="exact" and solver="cholesky"')
+        if not isinstance(self.regularization, str) and not self.regularization > 0:
+            raise ValueError('noise="learn" needs a positive regularization')
+        if self.noise_variance is not None:
+            raise ValueError('noise="learn" estimates the noise: leave noise_variance=None')
+
+    def _fit(self, samples: Samples) -> None:
+        learnt = None
+        if self.noise is not None:
+            if samples.counts is not None:
+                raise ValueError("the noise is given, or learnt: fit(X, y, noise=…) needs noise=None")
+            learnt, samples = learn_noise(self, samples, super()._fit, self._stages)
+        super()._fit(samples)
+        self._learnt_noise = learnt
+
+    def _noise_at(self, noise: Any, points: Any) -> FloatArray:
+        if self._learnt_noise is None:
+            return super()._noise_at(noise, points)
+        if noise is not None:
+            raise ValueError('the model has learnt the noise (noise="learn"): leave out noise=…')
+        return self._learnt_noise.at(points)
+
+    def predict_noise(self, X: Any) -> FloatArray:
+        """Return the variance of the noise at any points, of a model that has learnt it.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Variances; `noise_variance_` is their geometric mean over the training rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from grls import GRLSRegressor
+        >>> from grls.kernels import Gaussian
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.uniform(0, 10, (200, 1))
+        >>> y = np.sin(x[:, 0]) + np.where(x[:, 0] < 5, 0.05, 0.5) * rng.normal(size=200)
+        >>> model = GRLSRegressor(Gaussian(1.5), noise="learn").fit(x, y)
+        >>> bool(np.sqrt(model.predict_noise([[8.0]]) / model.predict_noise([[2.0]]))[0] > 5)
+        True
+        """
+        points = self._check_new(X)
+        if self._learnt_noise is None:
+            raise ValueError('predict_noise is for models with noise="learn"')
+        return np.asarray(self._shaped(self._learnt_noise.at(points)[:, None] * self.noise_variance_))
+
+
 def learn_noise(
     model: Any, samples: Samples, fit: Callable[[Samples], None], stages: Stages
 ) -> tuple[LearntNoise, Samples]:
@@ -64,8 +134,7 @@ def learn_noise(
     current: LearntNoise | None = None
     noise = np.ones(len(samples.targets))
     for turn in range(1, _MOST_TURNS + 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit will say it
+        with muted():  # the last fit will say it
             fit(replace(plain) if current is None else _noisy(plain, noise))
             if turn == 1:
                 require_rows_alone(FreeFeatures(model.features_, model.feature_names_free_), "a row")
@@ -91,8 +160,7 @@ def _squared_noise(model: Any) -> FloatArray:
     """Return for each row what is left of its squared residual for the noise, in units of the noise, (m,)."""
     found = leave_out(model, "loo", None, None)
     assert found.variances is not None
-    own = np.ones(len(found.rows)) if not model._knows_noise else model._noise_fit
-    noise = own[:, None] * model.noise_variance_  # (m, k)
+    noise = FittedProblem.of(model).noise[:, None] * model.noise_variance_  # (m, k)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(noise > 0, noise / np.maximum(found.variances, noise), 1.0)
         squares = (found.targets - found.values) ** 2 * share / model.noise_variance_
