@@ -213,12 +213,7 @@ class _Output:
         found: FoldSelection | None = None
         for _ in range(_ROUNDS_OF_CHOICE if self.estimates_scale else 1):
             unit = search.unit(size) if may_end else to_part
-            tried = gammas * unit
-            if found is not None:  # the scale has changed: around the best so far
-                tried = tried[
-                    np.abs(np.log(tried / found.chosen)) < 1.05 * abs(np.log(gammas[1] / gammas[0]))
-                ]
-            found = search.choose(tried, may_end=may_end)
+            found = search.choose(gammas * unit, may_end=may_end)
             if not self.estimates_scale:
                 break
             residuals = self.y[everything] - found.predictions[:, 0]
@@ -348,7 +343,8 @@ def _warn_unless_converged(model: Any, outputs: list[_Output]) -> None:
         steps = max(int(output.iterations.max()) for output in outputs)
         warnings.warn(
             f"the {model.loss} regression did not reach tol={model.tol:g}: it is left with a relative "
-            f'duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use solver="ipm"',
+            f"duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use "
+            'solver="ipm"',
             ConvergenceWarning,
             stacklevel=6,
         )
