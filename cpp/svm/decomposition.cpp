@@ -135,6 +135,7 @@ class Decomposition {
       }
       if (violation_ > 0) round();
     }
+    if (out.converged && options_.restores && V_.cols() > 0 && !std::isfinite(qp_.tau)) restore();
     out.c = c_;
     out.gamma = gamma_;
     out.image = image_;

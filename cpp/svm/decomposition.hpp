@@ -25,6 +25,7 @@ struct NativeOptions {
   Index max_rounds = 0;
   double max_work = std::numeric_limits<double>::infinity();  // numbers that steps may touch
   double cache_bytes = 0;
+  bool restores = false;  // whether what tolerances leave of Uᵀc is removed at the end
 };
 
 struct NativeSolution {

@@ -132,9 +132,10 @@ class Programs {
     if (!hessian_) hessian_ = std::make_unique<DenseHessian>(context_, problem_.gram, order_);
     // Digits are cheap here; where few are asked for, as on the way to a choice, few they are.
     const double exact = problem_.tolerance < kRough ? 1e-10 : 1;
-    const InteriorPoint point = interior_point(
-        context_, qp, *hessian_, std::min(1e-2 * problem_.tolerance, exact), 0.1 * problem_.tolerance,
-        static_cast<int>(std::min<Index>(kInteriorPointSteps, problem_.max_iterations)));
+    const InteriorPoint point =
+        interior_point(context_, qp, *hessian_, std::min(1e-2 * problem_.tolerance, exact),
+                       std::max(0.1 * problem_.tolerance, 1e-12),
+                       static_cast<int>(std::min<Index>(kInteriorPointSteps, problem_.max_iterations)));
     return finished(qp, {point.c, point.gamma, hessian_->times(point.c), {}, point.iterations, false});
   }
 
@@ -157,6 +158,7 @@ class Programs {
     options.tolerance = problem_.tolerance;
     options.max_rounds = problem_.max_iterations;
     options.max_work = max_work;
+    options.restores = problem_.tolerance < kSinglePrecision;
     return decompose<S>(context_, qp, features_.balanced, *rows, options, start, Vector<double>());
   }
 

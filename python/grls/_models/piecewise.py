@@ -32,6 +32,7 @@ _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
 _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
+_FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 _ROUNDS_OF_CHOICE = 3  # of γ and that scale in turns
 
 
@@ -252,8 +253,12 @@ class _FoldModels:
         """Return the γ whose models predict the rows left out best."""
         terms = self.output.terms()
 
+        # Where the scale of the noise is known, an outlier has no say in the choice.
+        most = _FAR * self.output.scale if self.output.estimates_scale else np.inf
+
         def loss(predictions: FloatArray) -> FloatArray:
-            each = [row.loss(self.y - f) for row, f in zip(terms, predictions.T, strict=True)]
+            residuals = np.clip(self.y[:, None] - predictions, -most, most)
+            each = [row.loss(r) for row, r in zip(terms, residuals.T, strict=True)]
             return np.asarray(np.mean(each, axis=0))
 
         self.start = None
