@@ -18,7 +18,10 @@ constexpr Index kExactSamples = 300;           // up to here the interior point 
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
 constexpr double kInteriorPointWork = 0.3;  // what it costs in numbers that decomposition touches, over m³
-constexpr double kSpanned = 1e-14;          // a target that the features leave less of is theirs alone
+constexpr double kSinglePrecision = 1e-5;   // gaps from here on are reached with kernel values in float32
+constexpr double kRough = 1e-3;             // gaps from here on are on the way to something else
+
+constexpr double kSpanned = 1e-14;  // a target that the features leave less of is theirs alone
 
 void check(const PiecewiseProblem& p) {
   const Index m = p.t.rows(), k = p.t.cols();
@@ -127,9 +130,12 @@ class Programs {
 
   Outcome by_interior_point(const SvmQp& qp) {
     if (!hessian_) hessian_ = std::make_unique<DenseHessian>(context_, problem_.gram, order_);
-    const InteriorPoint point = interior_point(
-        context_, qp, *hessian_, std::min(1e-2 * problem_.tolerance, 1e-10), 0.1 * problem_.tolerance,
-        static_cast<int>(std::min<Index>(kInteriorPointSteps, problem_.max_iterations)));
+    // Digits are cheap here; where few are asked for, as on the way to a choice, few they are.
+    const double exact = problem_.tolerance < kRough ? 1e-10 : 1;
+    const InteriorPoint point =
+        interior_point(context_, qp, *hessian_, std::min(1e-2 * problem_.tolerance, exact),
+                       std::max(0.1 * problem_.tolerance, 1e-12),
+                       static_cast<int>(std::min<Index>(kInteriorPointSteps, problem_.max_iterations)));
     return finished(qp, {point.c, point.gamma, hessian_->times(point.c), {}, point.iterations, false});
   }
 
@@ -142,7 +148,55 @@ class Programs {
     return out;
   }
 
-  Outcome solve(const SvmQp& qp, const Vector<double>&) { return by_interior_point(qp); }
+  template <class S>
+  NativeSolution decomposed(const SvmQp& qp, std::unique_ptr<KernelRows<S>>& rows, double max_work,
+                            const Vector<double>& start) {
+    if (!rows)
+      rows = std::make_unique<KernelRows<S>>(
+          decomposition_rows<S>(context_, problem_.gram, order_, problem_.cache_bytes));
+    NativeOptions options;
+    options.tolerance = problem_.tolerance;
+    options.max_rounds = problem_.max_iterations;
+    options.max_work = max_work;
+    options.restores = problem_.tolerance < kSinglePrecision;
+    return decompose<S>(context_, qp, features_.balanced, *rows, options, start, Vector<double>());
+  }
+
+  Outcome by_decomposition(const SvmQp& qp, double max_work, const Vector<double>& start) {
+    NativeSolution found = problem_.tolerance >= kSinglePrecision
+                               ? decomposed(qp, single_rows_, max_work, start)
+                               : decomposed(qp, double_rows_, max_work, start);
+    return finished(qp, {found.c, found.gamma, found.image, {}, found.rounds, false});
+  }
+
+  Outcome solve(const SvmQp& qp, const Vector<double>& start) {
+    constexpr double kAnyWork = std::numeric_limits<double>::infinity();
+    const bool automatic = problem_.solver == SvmSolver::automatic;
+    const bool small = automatic && m_ <= kExactSamples && problem_.tolerance < kRough;
+    const bool saturated = features_.basis.rank() >= m_;  // c = 0
+    Outcome first, second;
+    if (problem_.solver == SvmSolver::interior_point || small || saturated) {
+      first = by_interior_point(qp);
+      if (first.converged || first.iterations >= problem_.max_iterations || saturated) return first;
+      second = by_decomposition(qp, kAnyWork, start);
+    } else {
+      const auto size = static_cast<double>(m_);
+      const bool may_finish = m_ <= kInteriorPointSamples;
+      first = by_decomposition(
+          qp, automatic && may_finish ? kInteriorPointWork * size * size * size : kAnyWork, start);
+      if (first.converged || first.iterations >= problem_.max_iterations || !may_finish) return first;
+      try {
+        second = by_interior_point(qp);
+      } catch (const NotPositiveDefinite&) {  // decomposition asks less of the kernel
+        if (!automatic) return first;
+        second = by_decomposition(qp, kAnyWork, first.c);
+      }
+    }
+    Outcome& better =
+        second.converged || second.certificate.relative() < first.certificate.relative() ? second : first;
+    better.iterations = first.iterations + second.iterations;
+    return better;
+  }
 
   const Context& context_;
   const PiecewiseProblem& problem_;
@@ -150,6 +204,8 @@ class Programs {
   const FeatureBasis features_;
   IndexList order_;
   std::unique_ptr<DenseHessian> hessian_;
+  std::unique_ptr<KernelRows<float>> single_rows_;
+  std::unique_ptr<KernelRows<double>> double_rows_;
 };
 
 }  // namespace

@@ -137,7 +137,8 @@ class GRRegressor(Regression, FamilySummary):
     regularization_path_ : ndarray of shape (g,), or list of them
         The γ tried, when γ was chosen; one array for each output.
     criterion_path_ : ndarray of shape (g,), or list of them
-        The mean loss of the rows left out there.
+        The mean loss of the rows left out there; with ``delta="auto"`` residuals beyond three standard
+        deviations of the noise count as three.
     cv_predictions_ : ndarray of shape (m,) or (m, k)
         Predictions of each row by the model without its fold, when γ was chosen; NaN at rows that were not
         drawn to choose it.

@@ -32,6 +32,7 @@ _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
 _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
+_FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 _ROUNDS_OF_CHOICE = 3  # of γ and that scale in turns
 
 
@@ -213,12 +214,7 @@ class _Output:
         found: FoldSelection | None = None
         for _ in range(_ROUNDS_OF_CHOICE if self.estimates_scale else 1):
             unit = search.unit(size) if may_end else to_part
-            tried = gammas * unit
-            if found is not None:  # the scale has changed: around the best so far
-                tried = tried[
-                    np.abs(np.log(tried / found.chosen)) < 1.05 * abs(np.log(gammas[1] / gammas[0]))
-                ]
-            found = search.choose(tried, may_end=may_end)
+            found = search.choose(gammas * unit, may_end=may_end)
             if not self.estimates_scale:
                 break
             residuals = self.y[everything] - found.predictions[:, 0]
@@ -257,8 +253,12 @@ class _FoldModels:
         """Return the γ whose models predict the rows left out best."""
         terms = self.output.terms()
 
+        # Where the scale of the noise is known, an outlier has no say in the choice.
+        most = _FAR * self.output.scale if self.output.estimates_scale else np.inf
+
         def loss(predictions: FloatArray) -> FloatArray:
-            each = [row.loss(self.y - f) for row, f in zip(terms, predictions.T, strict=True)]
+            residuals = np.clip(self.y[:, None] - predictions, -most, most)
+            each = [row.loss(r) for row, r in zip(terms, residuals.T, strict=True)]
             return np.asarray(np.mean(each, axis=0))
 
         self.start = None
@@ -348,7 +348,8 @@ def _warn_unless_converged(model: Any, outputs: list[_Output]) -> None:
         steps = max(int(output.iterations.max()) for output in outputs)
         warnings.warn(
             f"the {model.loss} regression did not reach tol={model.tol:g}: it is left with a relative "
-            f'duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use solver="ipm"',
+            f"duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use "
+            'solver="ipm"',
             ConvergenceWarning,
             stacklevel=6,
         )

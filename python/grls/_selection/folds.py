@@ -102,7 +102,7 @@ class Walk:
         return value
 
     def follow(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
-        """Go down from the largest γ; where it `may_end`, until smaller ones gain no more."""
+        """Go down from the largest γ; where it `may_end`, until smaller ones gain no more, then refine."""
         since = 0
         for gamma in map(float, gammas):
             before = self.best
@@ -111,6 +111,16 @@ class Walk:
             if may_end and since >= _PATIENCE:
                 break
         assert self.best is not None
+        if may_end:
+            self._refine()
         path = np.array(sorted(self.values))
         criterion = np.array([self.values[gamma] for gamma in path])
         return FoldSelection(path, criterion, *self.best)
+
+    def _refine(self) -> None:
+        """Try the middles between the best γ and its neighbours."""
+        assert self.best is not None
+        path = sorted(self.values)
+        at = path.index(self.best[0])
+        for other in path[max(at - 1, 0) : at] + path[at + 1 : at + 2]:
+            self(float(np.sqrt(other * path[at])))

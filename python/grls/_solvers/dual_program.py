@@ -18,6 +18,8 @@ import numpy as np
 
 from .._validation import FloatArray
 
+_ROUNDING = 1e-10  # of the largest target: residuals below are no residuals
+
 
 @dataclass(frozen=True)
 class DualProgram:
@@ -47,13 +49,19 @@ class DualProgram:
     def relative_gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
         """Return the duality gap of c (within the bounds) and β, relative to the objective.
 
-        Or where that vanishes to a millionth of the loss that features alone leave, those of least squares.
+        Or where that vanishes to a millionth of the loss that least squares by the features leave, and to
+        that of rounding errors. What the features say of t is taken from both: it makes no difference to c.
         """
         residuals = self.t - image - T @ beta
-        across = float(beta @ (T.T @ c))
+        known = np.linalg.lstsq(T, self.t)[0] if T.shape[1] else beta
+        across = float((beta - known) @ (T.T @ c))
         gap = float((self.loss(residuals) + self.own(c) - c * residuals).sum()) + abs(across) - across
-        left = self.t - T @ np.linalg.lstsq(T, self.t)[0] if T.shape[1] else self.t
-        scale = max(self.objective(c, beta, image, T), 1e-6 * float(self.loss(left).sum()))
+        rounding = np.full_like(self.t, _ROUNDING * float(np.abs(self.t).max(initial=0)))
+        scale = max(
+            self.objective(c, beta, image, T),
+            1e-6 * float(self.loss(self.t - T @ known).sum()),
+            float(np.maximum(self.loss(rounding), self.loss(-rounding)).sum()),
+        )
         if not (np.isfinite(gap) and np.isfinite(scale)):
             return np.inf
         return max(gap, 0.0) / scale if scale > 0 else 0.0
