@@ -13,7 +13,7 @@ What to use when:
 
 ======================  ===================================================================================
 `GRLSRegressor`         regression with a trend, a physical law, or a simpler model's answer as features
-`GRRegressor`           regression with other losses: robust, quantiles, ε-insensitive, expectiles
+`GRRegressor`           regression with other losses: robust, quantiles, expectiles, counts, positive values
 `GRLSClassifier`        classification with such features, one versus all
 `SVMGBClassifier`       support vector classification with such features, one versus one
 `GRLogisticClassifier`  classification with such features and probabilities
