@@ -200,7 +200,6 @@ class GRRegressor(Regression, FamilySummary):
     Examples
     --------
     >>> import numpy as np
-    from sklearn.utils import column_or_1d
     >>> from grls import GRRegressor
     >>> x = np.linspace(0, 10, 60)[:, None]
     >>> y = np.sin(x[:, 0]) + 0.5 * x[:, 0]
@@ -324,7 +323,6 @@ class GRRegressor(Regression, FamilySummary):
         Examples
         --------
         >>> import numpy as np
-        from sklearn.utils import column_or_1d
         >>> from grls import GRRegressor
         >>> rng = np.random.default_rng(0)
         >>> x = rng.uniform(0, 3, (80, 1))
