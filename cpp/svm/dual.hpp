@@ -1,5 +1,6 @@
-// The dual of kernel machines with a piecewise quadratic loss (docs/math.md, "One dual for every piecewise
-// quadratic loss"), of which the support vector machine with a generalised bias is one, c = Ya ("SVM-GB"):
+// The dual of kernel machines with a piecewise quadratic loss (docs/math.md, section "Other piecewise
+// quadratic losses"), of which the support vector machine with a generalised bias is one, c = Ya
+// (docs/math.md, section "SVM-GB"):
 //
 //   minimise  ½ cᵀΦc - tᵀc + Σ_i g_i(c_i) + (τ/2) |Uᵀc|²
 //   subject to  lower <= c <= upper,  and Uᵀc = 0 where τ = ∞,   g_i(c) = ½ κ_i c² + ε_i |c|

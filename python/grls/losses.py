@@ -18,7 +18,7 @@ from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.robust_scale import robust_scale, spread_of, weighted_median
 from ._models.samples import Samples, Training
-from ._selection import kernel_choice
+from ._selection import kernel_choice, metric
 from ._selection.choice import Choice
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
 from .summary import Summary
@@ -508,7 +508,13 @@ class GRRegressor(Regression, FamilySummary):
     ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
         if not isinstance(self.regularization, str):
             return super()._chosen_kernel(choose, training, prepare, stages)
-        return kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
+        choose.counts = training.samples.weights
+        kernel, record = kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
+        if kernel.reads_given:  # a metric that was learnt
+            X, weights = training.samples.X, training.samples.weights
+            record.metric = metric.scaled_metric(kernel, X, weights)
+            kernel, training.samples.X = kernel.fit_views(X)
+        return kernel, record
 
     def _equivalent_shift(self, training: Training) -> float:
         if self.loss in FAMILIES:

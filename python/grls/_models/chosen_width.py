@@ -46,8 +46,6 @@ class ChosenWidth(KernelMachine):
                 lambda kernel: about_the_data(kernel, samples.X, T, free=free),
                 self._stages,
             )
-            if training.kernel.reads_given:  # a metric was learnt
-                training.kernel, samples.X = training.kernel.fit_views(samples.X)
             self._stages.done("kernel")
         return training
 

@@ -5,7 +5,7 @@ A loss V is told by the dual of ½cᵀΦc + C Σ V(y_i − f(x_i)), with g(c) = 
     min ½cᵀΦc − yᵀc + Σ g(c_i)   over   lower ≤ c_i ≤ upper,  Tᵀc = 0,       V(r) = max over c of cr − g(c),
 
 where κ may differ for c > 0 and c < 0. A row holds these numbers for C = 1: then V is known as well. See
-docs/math.md, section "One dual for every piecewise quadratic loss".
+docs/math.md, section "Other piecewise quadratic losses".
 """
 
 from __future__ import annotations

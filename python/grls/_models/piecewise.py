@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import kernels
-from .._selection.folds import FoldSelection, Walk, folds_of, gammas_to_try
+from .._selection.folds import Fold, FoldSelection, Walk, folds_of, gammas_to_try
 from .._selection.starts import drawn_rows
 from .._solvers import memory, osqp_program
 from .._solvers.dual_program import DualProgram
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
-from .._solvers.results import PiecewiseSolution
+from .._solvers.results import PiecewiseSolution, Status
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
@@ -29,11 +29,12 @@ from .robust_scale import EFFICIENT, robust_scale, spread_of
 from .samples import Training, require_rows_alone
 
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
+_DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 _ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
 _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
 _FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
-_ROUNDS_OF_CHOICE = 3  # of γ and that scale in turns
+_ROUNDS_OF_CHOICE, _CLOSE = 3, 0.1  # of γ and that scale in turns; of its logarithm, where they end
 
 
 @dataclass
@@ -45,6 +46,7 @@ class _Problem:
     parts: SplitFeatures | None
     variance: float
     solver: str
+    choice: _RowsOfChoice | None = None  # made when it is needed
 
     def coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
         """Return those of the features, (l, k)."""
@@ -161,6 +163,20 @@ class _Output:
         self.c, self.beta, self.kept = np.array(found.c), np.array(found.beta), list(found.kept)
         self.iterations = np.array(found.iterations, dtype=np.intp)
         self._certify()
+        reached = np.array([status == Status.converged for status in found.status])
+        if (reached & (self.gap > self.model.tol)).any() and self.made.solver in ("auto", "native"):
+            self._improve()
+
+    def _improve(self) -> None:
+        """Once more from here: the gap was reached by the numbers a solver went by, and not by the model."""
+        before = self.c, self.beta, self.objective, self.gap
+        found = self._solve(self.c, min(0.1 * float(self.model.tol), _DOUBLE_PRECISION))
+        self.c, self.beta = np.array(found.c), np.array(found.beta)
+        self.iterations = self.iterations + np.array(found.iterations, dtype=np.intp)
+        self._certify()
+        worse = self.gap > before[3]
+        for new, old in zip((self.c, self.beta, self.objective, self.gap), before, strict=True):
+            new[..., worse] = old[..., worse]
 
     def _settle(self, found: PiecewiseSolution) -> PiecewiseSolution:
         """Refit until the scale of the residuals is the one that δ was made with."""
@@ -173,10 +189,10 @@ class _Output:
             found = self._solve(np.array(found.c))
         return found
 
-    def _solve(self, start: FloatArray | None) -> PiecewiseSolution:
+    def _solve(self, start: FloatArray | None, tol: float | None = None) -> PiecewiseSolution:
         C = self.weights / (2 * self.gamma * self.weights.sum())
         programs = [terms.program(self.y, C) for terms in self.terms()]
-        return solve(self.model, self.made, self.made.problem, programs, start, float(self.model.tol))
+        return solve(self.model, self.made, self.made.problem, programs, start, tol or float(self.model.tol))
 
     def _certify(self) -> None:
         """Take objective and gap from the coefficients themselves, and nothing that a solver says."""
@@ -193,61 +209,78 @@ class _Output:
 
     def _choose(self) -> None:
         """Choose γ by folds, on some of the rows where they are many."""
-        model, problem = self.model, self.made.problem
-        require_rows_alone(self.training.features, "a fold")
-        samples = self.training.samples
-        assert self.training.kernel is not None
-        pairwise = self.training.kernel.pairwise
-        rows = None
-        if not pairwise:
-            rows = drawn_rows(samples.X, max(_ROWS_OF_CHOICE, 10 * problem.T.shape[1]))
-        everything = np.arange(len(self.y)) if rows is None else rows
-        part = problem.take(everything, self.weights[everything])
-        part = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, part.weights)
-        X = samples.X if rows is None else samples.X[rows]
-        folds = folds_of(X, self.y[everything], model.cv, pairwise=pairwise)
-        search = _FoldModels(self, part, self.y[everything], folds)
-        size = _size(part)
+        model, made = self.model, self.made
+        if made.choice is None:
+            made.choice = _rows_of_choice(model, self.training, made.problem)
+        part = made.choice
+        y = self.y[part.rows]
+        search = _FoldModels(self, part, y)
         gammas, may_end = gammas_to_try(model.regularization_grid, 1.0)
         # What stays the same with more rows is γΣw.
         to_part = float(self.weights.sum() / search.weights.sum())
-        found: FoldSelection | None = None
-        for _ in range(_ROUNDS_OF_CHOICE if self.estimates_scale else 1):
-            unit = search.unit(size) if may_end else to_part
-            found = search.choose(gammas * unit, may_end=may_end)
+        for _ in range(_ROUNDS_OF_CHOICE):
+            found = search.choose(gammas * (search.unit() if may_end else to_part), may_end=may_end)
             if not self.estimates_scale:
                 break
-            residuals = self.y[everything] - found.predictions[:, 0]
-            scale = robust_scale(residuals[np.isfinite(residuals)], search.weights[np.isfinite(residuals)])
-            if not scale > 0 or abs(np.log(scale / self.scale)) < 0.1:
+            known = np.isfinite(found.predictions[:, 0])
+            scale = robust_scale((y - found.predictions[:, 0])[known], search.weights[known])
+            if not scale > 0 or abs(np.log(scale / self.scale)) < _CLOSE:
                 break
             self.set_scale(scale)
-        assert found is not None
         predictions = np.full((len(self.y), len(self.levels)), np.nan)
-        predictions[everything] = found.predictions
+        predictions[part.rows] = found.predictions
         self.gamma = found.chosen / to_part
         self.path = GammaPath(found.path / to_part, found.criterion, predictions)
         model._stages.done("regularization")
 
 
+@dataclass
+class _RowsOfChoice:
+    """The rows that choose γ, with their kernel matrix."""
+
+    rows: Any
+    problem: KernelProblem
+    folds: list[Fold]
+    size: float  # of the kernel, beside the features
+
+
+def _rows_of_choice(model: Any, training: Training, problem: KernelProblem) -> _RowsOfChoice:
+    """Return rows to choose γ by: all, or some that are drawn."""
+    require_rows_alone(training.features, "a fold")
+    samples = training.samples
+    assert training.kernel is not None
+    pairwise, rows = training.kernel.pairwise, None
+    if not pairwise and isinstance(model.cv, int | np.integer):
+        rows = drawn_rows(samples.X, max(_ROWS_OF_CHOICE, 10 * problem.T.shape[1]))
+    everything = np.arange(training.n_samples) if rows is None else rows
+    memory.require(
+        16.0 * len(everything) ** 2,
+        f"choosing the regularization by folds of {len(everything)} samples",
+        "give regularization a number, or cv a number of folds",
+    )
+    part = problem.take(everything, problem.weights_or_ones[everything])
+    part = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, part.weights)
+    X = samples.X if rows is None else samples.X[rows]
+    y = samples.targets[everything, 0]
+    folds = folds_of(X, y, model.cv, samples.rows, pairwise=pairwise)
+    return _RowsOfChoice(everything, part, folds, _size(part))
+
+
 class _FoldModels:
     """The models that leave out a fold each, with warm starts from the last γ."""
 
-    def __init__(self, output: _Output, problem: KernelProblem, y: FloatArray, folds: list[Any]) -> None:
-        self.output, self.problem, self.y, self.folds = output, problem, y, folds
-        self.weights = problem.weights_or_ones
+    def __init__(self, output: _Output, part: _RowsOfChoice, y: FloatArray) -> None:
+        self.output, self.y = output, y
+        self.problem, self.folds, self.size = part.problem, part.folds, part.size
+        self.weights = part.problem.weights_or_ones
         self.start: FloatArray | None = None
         self.last = np.nan
 
-    def unit(self, size: float) -> float:
-        """Return the unit of γ: the kernel's size, and of losses that grow linearly, over that of y."""
-        linear = self.output.terms()[0].is_linear
-        return size / (2 * self.spread) if linear else size
-
-    @property
-    def spread(self) -> float:
-        """How far the targets are from the features, robustly."""
-        return spread_of(self.y, self.problem.T, self.weights)
+    def unit(self) -> float:
+        """Return the unit of γ: the kernel's size, of losses that grow linearly over that of y."""
+        if not self.output.terms()[0].is_linear:
+            return self.size
+        return self.size / (2 * spread_of(self.y, self.problem.T, self.weights))
 
     def choose(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
         """Return the γ whose models predict the rows left out best."""
@@ -269,8 +302,8 @@ class _FoldModels:
     def left_out(self, gamma: float) -> FloatArray:
         """Return the predictions (m, levels) of each row by the model without it."""
         programs = []
-        for trains in self.folds:
-            weights = np.where(trains, self.weights, 0.0)
+        for fold in self.folds:
+            weights = np.where(fold.trains, self.weights, 0.0)
             C = weights / (2 * gamma * weights.sum())
             programs += [terms.program(self.y, C) for terms in self.output.terms()]
         start = None if self.start is None else self.start * (self.last / gamma)
@@ -279,8 +312,9 @@ class _FoldModels:
         self.start, self.last = np.array(found.c), gamma
         n_levels = len(self.output.levels)
         predictions = np.full((len(self.y), n_levels), np.nan)
-        for k, trains in enumerate(self.folds):
-            predictions[~trains] = found.f[~trains, k * n_levels : (k + 1) * n_levels]
+        for k, fold in enumerate(self.folds):
+            out = fold.left_out
+            predictions[out] = found.f[out, k * n_levels : (k + 1) * n_levels]
         return predictions
 
 

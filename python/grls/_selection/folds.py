@@ -34,20 +34,27 @@ class FoldSelection:
     predictions: FloatArray  # (m, k): of each row by the model without it, at the chosen γ
 
 
-def folds_of(X: Any, y: Any, cv: Any, *, pairwise: bool) -> list[NDArray[np.bool_]]:
-    """Return for each fold which rows train.
+@dataclass(frozen=True)
+class Fold:
+    """Which rows train, and which are left out, (m,) each."""
+
+    trains: NDArray[np.bool_]
+    left_out: NDArray[np.bool_]
+
+
+def folds_of(X: Any, y: Any, cv: Any, rows: Any, *, pairwise: bool) -> list[Fold]:
+    """Return the folds of checked rows.
 
     A number of folds: rows at the same point are in the same fold, and neither the order of the rows nor the
-    units of dense columns matter. Else as a scikit-learn splitter says.
+    units of dense columns matter. Else as a scikit-learn splitter or a list of positions says; `rows`: where
+    the rows were among those given, if some had no weight.
     """
     m = X.shape[0]
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
-        folds = []
-        for _, test in check_cv(cv).split(X, y):
-            trains = np.ones(m, dtype=bool)
-            trains[test] = False
-            folds.append(trains)
-        return folds
+        # Positions are those of the rows as given; a splitter sees the rows that count.
+        places = np.arange(m) if rows is None or hasattr(cv, "split") else rows
+        pairs = check_cv(cv).split(X, y)
+        return [Fold(np.isin(places, train), np.isin(places, test)) for train, test in pairs]
     count = integer(cv, "cv", minimum=2)
     place = np.arange(m)
     if not pairwise:
@@ -61,7 +68,8 @@ def folds_of(X: Any, y: Any, cv: Any, *, pairwise: bool) -> list[NDArray[np.bool
         raise ValueError(
             'regularization="auto" leaves out rows, and all rows are at the same point: give it a number'
         )
-    return [place % min(count, n_points) != fold for fold in range(min(count, n_points))]
+    count = min(count, n_points)
+    return [Fold(place % count != fold, place % count == fold) for fold in range(count)]
 
 
 def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
