@@ -360,7 +360,7 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
       for (Index i = first; i < first + kBlock; ++i) {                                                    \
         const S moved = r[i] - a * x[i] - b * y[i];                                                       \
         r[i] = moved;                                                                                     \
-        const S seen = up[i] > 0 ? moved : -std::numeric_limits<S>::infinity();                           \
+        const S seen = moved - up[i];                                                                     \
         most = seen > most ? seen : most;                                                                 \
       }                                                                                                   \
       best[first / kBlock] = most;                                                                        \
@@ -373,7 +373,7 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
       S most = 0, wide = 0;                                                                               \
       GRLS_SIMD_MAX2(most, wide)                                                                          \
       for (Index i = first; i < first + kBlock; ++i) {                                                    \
-        const S apart = (r_i - r[i]) * down[i];                                                           \
+        const S apart = r_i - r[i] + down[i];                                                             \
         const S open = apart > 0 ? apart : S(0);                                                          \
         const S curvature = k_ii + diagonal[i] - 2 * k_i[i];                                              \
         const S gain = open * open / (curvature > kCurvature<S> ? curvature : kCurvature<S>);             \
@@ -394,7 +394,9 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
       for (Index i = first; i < first + kBlock; ++i) {                                                    \
         const S moved = r[i] - a * x[i];                                                                  \
         r[i] = moved;                                                                                     \
-        const S open = (moved > 0 ? moved : -moved) * (moved > 0 ? up[i] : down[i]);                      \
+        const S rise = moved - up[i], fall = down[i] - moved;                                             \
+        const S wider = rise > fall ? rise : fall;                                                        \
+        const S open = wider > 0 ? wider : S(0);                                                          \
         const S gain = open * open / (diagonal[i] > kCurvature<S> ? diagonal[i] : kCurvature<S>);         \
         most = gain > most ? gain : most;                                                                 \
         wide = open > wide ? open : wide;                                                                 \

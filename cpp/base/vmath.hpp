@@ -45,16 +45,16 @@ namespace grls::vmath {
   void turn(const S* tile, Index ld, Index rows, Index columns, S* const* to, Index offset);                  \
   /* y = y + Σ_k a_k x_k[offset ...], the sums in double precision */                                         \
   void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset, Index n);            \
-  /* Sequential minimal optimisation over n coefficients, n a multiple of kBlock. `up` and `down` are 1       \
-     where a coefficient may grow or shrink, else 0; each writes one number per block of kBlock. r = r - a x  \
-     - b y; best = the largest r that may grow */                                                             \
+  /* Sequential minimal optimisation over n coefficients, n a multiple of kBlock. `up` and `down` are what    \
+     is taken from r where a coefficient grows or shrinks: infinite, and minus that, where it may not. Each          \
+     writes one number per block of kBlock. r = r - a x - b y; best = the largest r - up */                   \
   void smo_move_pair(S* r, const S* x, S a, const S* y, S b, const S* up, Index n, S* best);                  \
-  /* best = the largest gain of a pair step with (r_i, k_ii), row k_i; returns the largest r_i - r that may   \
-     shrink */                                                                                                \
+  /* best = the largest gain of a pair step with (r_i, k_ii), row k_i; returns the largest r_i - (r - down)   \
+   */                                                                                                         \
   S smo_pair_gain(const S* r, const S* down, const S* k_i, const S* diagonal, S r_i, S k_ii, Index n,         \
                   S* best);                                                                                   \
-  /* r = r - a x; best = the largest gain of a step of one coefficient; returns the largest |r| of those      \
-     that may move */                                                                                         \
+  /* r = r - a x; best = the largest gain of a step of one coefficient; returns the largest r - up or down -  \
+     r */                                                                                                     \
   S smo_move_single(S* r, const S* x, S a, const S* up, const S* down, const S* diagonal, Index n, S* best);
 GRLS_DECLARE(double)
 GRLS_DECLARE(float)

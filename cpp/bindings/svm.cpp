@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "results.hpp"
 #include "svm/one_versus_one.hpp"
+#include "svm/piecewise.hpp"
 
 namespace grls::bindings {
 namespace {
@@ -52,6 +53,61 @@ void register_results(py::module_& m) {
           "for each pair whether the tolerance was reached");
 }
 
+struct PiecewiseResult {
+  Reals<2> c, beta, f;
+  Reals<1> objective, relative_gap, infeasibility;
+  IndexList iterations, kept;
+  std::vector<Status> status;
+};
+
+void register_piecewise(py::module_& m) {
+  using S = PiecewiseResult;
+  register_result<S>(m, "PiecewiseSolution", "Kernel machines of piecewise quadratic losses.",
+                     field("c", &S::c, "(m, k): coefficients of the kernel"),
+                     field("beta", &S::beta, "(l, k): coefficients of the features"),
+                     field("f", &S::f, "(m, k): the model functions at the samples"),
+                     field("objective", &S::objective, "(k,): ½ cᵀΦc + C Σ V"),
+                     field("relative_gap", &S::relative_gap, "(k,): duality gap ÷ objective"),
+                     field("infeasibility", &S::infeasibility, "(k,): |Uᵀc| / |c|, U the features"),
+                     field("iterations", &S::iterations, "one number for each program"),
+                     field("kept", &S::kept, "the features that have a coefficient"),
+                     field("status", &S::status, "how the iterations of each program ended"));
+}
+
+PiecewiseResult piecewise(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                          const Vector<double>& weights, const Matrix<double>& t, const Matrix<double>& lower,
+                          const Matrix<double>& upper, const Matrix<double>& kappa_up,
+                          const Matrix<double>& kappa_down, const Matrix<double>& epsilon, double dependence,
+                          const std::string& solver, double tolerance, Index max_iterations,
+                          double cache_bytes, const std::optional<Matrix<double>>& start, bool chained,
+                          int threads) {
+  const GramArgument gram(formula, data);
+  PiecewiseProblem problem{gram.source(), T, weights, t, lower, upper, kappa_up, kappa_down, epsilon};
+  problem.dependence = dependence;
+  problem.solver = solver_of(solver);
+  problem.tolerance = tolerance;
+  problem.max_iterations = max_iterations;
+  problem.cache_bytes = cache_bytes;
+  problem.start = start.value_or(Matrix<double>());
+  problem.chained = chained;
+  PiecewiseSolution solution = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return piecewise_fit(context, problem);
+  }();
+  PiecewiseResult out;
+  out.c = std::move(solution.c);
+  out.beta = std::move(solution.beta);
+  out.f = std::move(solution.f);
+  out.objective = std::move(solution.objective);
+  out.relative_gap = std::move(solution.relative_gap);
+  out.infeasibility = std::move(solution.infeasibility);
+  out.iterations = std::move(solution.iterations);
+  out.kept = std::move(solution.kept);
+  out.status = std::move(solution.status);
+  return out;
+}
+
 SvmResult fit(const Formula* formula, const py::object& data, const Matrix<double>& T,
               const IndexList& labels, Index n_classes, double C, const Vector<double>& weights,
               double feature_variance, double dependence, const std::string& solver, double tolerance,
@@ -92,6 +148,12 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
 
 void register_svm(py::module_& m) {
   register_results(m);
+  register_piecewise(m);
+  m.def("piecewise_fit", &piecewise, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
+        py::arg("T"), py::arg("weights"), py::arg("t"), py::arg("lower"), py::arg("upper"),
+        py::arg("kappa_up"), py::arg("kappa_down"), py::arg("epsilon"), py::arg("dependence"),
+        py::arg("solver"), py::arg("tolerance"), py::arg("max_iterations"), py::arg("cache_bytes"),
+        py::arg("start") = py::none(), py::arg("chained") = false, py::arg("threads") = 0);
   m.def("svm_fit", &fit, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),

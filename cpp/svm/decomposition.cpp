@@ -23,15 +23,15 @@ constexpr int kPatience = 60;          // rounds without a better gap, then roun
 template <class S>
 class Decomposition {
  public:
-  Decomposition(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
-                const IndexList& order, const NativeOptions& options)
+  Decomposition(const Context& context, const SvmQp& qp, bool balanced, KernelRows<S>& rows,
+                const NativeOptions& options)
       : context_(context),
         qp_(qp),
         balanced_(balanced),
         options_(options),
         m_(qp.t.size()),
         members_(std::min(kWorkingSet, m_)),
-        rows_(context, source, order, options.cache_bytes, members_),
+        rows_(rows),
         V_(qp.U.rightCols(qp.U.cols() - (balanced ? 1 : 0))) {
     c_ = Vector<double>::Zero(m_);
     image_ = Vector<double>::Zero(m_);
@@ -122,7 +122,8 @@ class Decomposition {
         out.converged = true;
         break;
       }
-      if (V_.cols() > 0 && !direct_ && !std::isfinite(qp_.tau) && out.rounds >= next_attempt) {
+      if (V_.cols() > 0 && !direct_ && !std::isfinite(qp_.tau) && qp_.is_plain() &&
+          out.rounds >= next_attempt) {
         next_attempt = 2 * out.rounds;
         if (restore() && finish(kMostMembers, out.rounds)) {
           out.converged = true;
@@ -141,6 +142,7 @@ class Decomposition {
       }
       if (violation_ > 0) round();
     }
+    if (out.converged && options_.restores && V_.cols() > 0 && !std::isfinite(qp_.tau)) restore();
     out.c = c_;
     out.gamma = gamma_;
     out.image = image_;
@@ -176,9 +178,10 @@ class Decomposition {
     residual_ = qp_.t - image_ - V_ * v;
     highest_ = -std::numeric_limits<double>::infinity();
     lowest_ = std::numeric_limits<double>::infinity();
+    if (!qp_.is_plain()) lean();
     for (Index i = 0; i < m_; ++i) {
-      if (c_[i] < qp_.upper[i]) highest_ = std::max(highest_, residual_[i]);
-      if (c_[i] > qp_.lower[i]) lowest_ = std::min(lowest_, residual_[i]);
+      if (c_[i] < qp_.upper[i]) highest_ = std::max(highest_, rise(i));
+      if (c_[i] > qp_.lower[i]) lowest_ = std::min(lowest_, fall(i));
     }
     gamma_.resize(qp_.U.cols());
     gamma_.tail(V_.cols()) = v;
@@ -190,6 +193,19 @@ class Decomposition {
     }
     certificate_ = certify(qp_, c_, image_, gamma_);
   }
+
+  // What g of each coefficient takes from its residual where it grows, and where it shrinks.
+  void lean() {
+    up_.resize(m_);
+    down_.resize(m_);
+    for (Index i = 0; i < m_; ++i) {
+      up_[i] = qp_.slope_up(i, c_[i]);
+      down_[i] = qp_.slope_down(i, c_[i]);
+    }
+  }
+
+  double rise(Index i) const { return qp_.is_plain() ? residual_[i] : residual_[i] - up_[i]; }
+  double fall(Index i) const { return qp_.is_plain() ? residual_[i] : residual_[i] - down_[i]; }
 
   bool is_feasible() const { return certificate_.infeasibility <= 1e-9; }
 
@@ -234,7 +250,12 @@ class Decomposition {
     fill_set(rows, n);
     for (Index k = 0; k < n; ++k) {
       const Index i = member(k);
-      set_problem_.set(k, c_[i], qp_.lower[i], qp_.upper[i], residual_[i]);
+      if (qp_.is_plain()) {
+        set_problem_.set(k, c_[i], qp_.lower[i], qp_.upper[i], residual_[i]);
+      } else {
+        set_problem_.set(k, c_[i], qp_.lower[i], qp_.upper[i], residual_[i], qp_.kappa_up[i],
+                         qp_.kappa_down[i], qp_.epsilon[i]);
+      }
     }
     const Index steps_done = set_problem_.solve(balanced_, kInner * violation_, kStepsPerMember * n);
 
@@ -300,14 +321,12 @@ class Decomposition {
       found.clear();
       for (Index i = 0; i < m_; ++i) {
         if (chosen_[static_cast<std::size_t>(i)]) continue;
-        if (up ? c_[i] < qp_.upper[i] && residual_[i] > up_from
-               : c_[i] > qp_.lower[i] && residual_[i] < down_from)
+        if (up ? c_[i] < qp_.upper[i] && rise(i) > up_from : c_[i] > qp_.lower[i] && fall(i) < down_from)
           found.push_back(i);
       }
       const auto first = [&](Index a, Index b) {
-        if (residual_[a] != residual_[b])
-          return up ? residual_[a] > residual_[b] : residual_[a] < residual_[b];
-        return a < b;
+        const double of_a = up ? rise(a) : -fall(a), of_b = up ? rise(b) : -fall(b);
+        return of_a != of_b ? of_a > of_b : a < b;
       };
       const auto count = std::min<std::size_t>(
           found.size(),
@@ -367,13 +386,14 @@ class Decomposition {
   const NativeOptions options_;
   const Index m_, members_;       // samples; the largest working set
   Index target_ = kFirstSet / 2;  // the size of the working set now
-  KernelRows<S> rows_;
+  KernelRows<S>& rows_;
   const Matrix<double> V_;  // the features but the constant
   double rho_ = 1, penalty_ = 0, share_ = 1;
   bool direct_ = false, is_along_ = false;
   double last_left_ = std::numeric_limits<double>::infinity(), last_rho_ = 1;
   Vector<double> c_, image_, residual_, gamma_;
-  Vector<double> s_, kept_;  // Vᵀc; multipliers
+  Vector<double> up_, down_;  // slopes of g, where there is one
+  Vector<double> s_, kept_;   // Vᵀc; multipliers
   double highest_ = 0, lowest_ = 0, violation_ = 0;
   double restorable_ = std::numeric_limits<double>::infinity();  // |Vᵀc| from which on done() tries
   Certificate certificate_;
@@ -388,10 +408,25 @@ class Decomposition {
 }  // namespace
 
 template <class S>
+KernelRows<S> decomposition_rows(const Context& context, const GramSource& source, const IndexList& order,
+                                 double cache_bytes) {
+  return KernelRows<S>(context, source, order, cache_bytes,
+                       std::min(kWorkingSet, static_cast<Index>(order.size())));
+}
+
+template <class S>
 NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
                          const IndexList& order, const NativeOptions& options, const Vector<double>& start,
                          const Vector<double>& direction) {
-  Decomposition<S> method(context, qp, balanced, source, order, options);
+  KernelRows<S> rows = decomposition_rows<S>(context, source, order, options.cache_bytes);
+  return decompose(context, qp, balanced, rows, options, start, direction);
+}
+
+template <class S>
+NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, KernelRows<S>& rows,
+                         const NativeOptions& options, const Vector<double>& start,
+                         const Vector<double>& direction) {
+  Decomposition<S> method(context, qp, balanced, rows, options);
   if (start.size() > 0) {
     method.start_at(start);
   } else if (direction.size() > 0) {
@@ -406,6 +441,13 @@ template NativeSolution decompose<double>(const Context&, const SvmQp&, bool, co
 template NativeSolution decompose<float>(const Context&, const SvmQp&, bool, const GramSource&,
                                          const IndexList&, const NativeOptions&, const Vector<double>&,
                                          const Vector<double>&);
+
+template KernelRows<double> decomposition_rows(const Context&, const GramSource&, const IndexList&, double);
+template KernelRows<float> decomposition_rows(const Context&, const GramSource&, const IndexList&, double);
+template NativeSolution decompose<double>(const Context&, const SvmQp&, bool, KernelRows<double>&,
+                                          const NativeOptions&, const Vector<double>&, const Vector<double>&);
+template NativeSolution decompose<float>(const Context&, const SvmQp&, bool, KernelRows<float>&,
+                                         const NativeOptions&, const Vector<double>&, const Vector<double>&);
 
 double decomposition_bytes(Index m, double cache_bytes) {
   const double members = static_cast<double>(std::min(kWorkingSet, m));

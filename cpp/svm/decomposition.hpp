@@ -25,6 +25,7 @@ struct NativeOptions {
   Index max_rounds = 0;
   double max_work = std::numeric_limits<double>::infinity();  // numbers that steps may touch
   double cache_bytes = 0;
+  bool restores = false;  // whether what tolerances leave of Uᵀc is removed at the end
 };
 
 struct NativeSolution {
@@ -41,6 +42,17 @@ template <class S>
 NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, const GramSource& source,
                          const IndexList& order, const NativeOptions& options, const Vector<double>& start,
                          const Vector<double>& direction);
+
+// The same with kernel rows that are there already, and stay for the next problem on the same samples.
+template <class S>
+NativeSolution decompose(const Context& context, const SvmQp& qp, bool balanced, KernelRows<S>& rows,
+                         const NativeOptions& options, const Vector<double>& start,
+                         const Vector<double>& direction);
+
+// Rows as many as `cache_bytes` hold, and as a working set needs.
+template <class S>
+KernelRows<S> decomposition_rows(const Context& context, const GramSource& source, const IndexList& order,
+                                 double cache_bytes);
 
 // Its memory for m samples, in double precision: kernel rows, and the matrices of two working sets.
 double decomposition_bytes(Index m, double cache_bytes);

@@ -12,26 +12,53 @@ namespace {
 Matrix<double> movable_rows(const SvmQp& qp, const Vector<double>& c) {
   Matrix<double> out = qp.U;
   for (Index i = 0; i < c.size(); ++i)
-    if (c[i] <= qp.lower[i] || c[i] >= qp.upper[i]) out.row(i).setZero();
+    if (!qp.is_inside(i, c[i])) out.row(i).setZero();
   return out;
 }
 
+// max over 0 <= c <= upper of cr - ½ κc²
+double largest(double r, double kappa, double upper) {
+  if (!(r > 0)) return 0;
+  const double c = kappa * upper > r ? r / kappa : upper;
+  return c * (r - 0.5 * kappa * c);
+}
+
 }  // namespace
+
+double SvmQp::own(Index i, double c) const {
+  return is_plain() ? 0 : 0.5 * kappa(i, c > 0) * c * c + epsilon[i] * std::abs(c);
+}
+
+double SvmQp::loss(Index i, double residual) const {
+  if (is_plain()) return std::max(upper[i] * residual, lower[i] * residual);
+  return std::max(largest(residual - epsilon[i], kappa_up[i], upper[i]),
+                  largest(-residual - epsilon[i], kappa_down[i], -lower[i]));
+}
+
+double SvmQp::loss_of_zero() const {
+  if (is_plain()) return (upper - lower).sum();
+  double sum = 0;
+  for (Index i = 0; i < t.size(); ++i) sum += loss(i, t[i]);
+  return sum;
+}
 
 Certificate certify(const SvmQp& qp, const Vector<double>& c, const Vector<double>& image,
                     const Vector<double>& gamma) {
   Certificate out;
   const Vector<double> residual = qp.t - image - qp.U * gamma;
   const double quadratic = c.dot(image);
-  double loss = 0;
-  for (Index i = 0; i < c.size(); ++i) loss += std::max(qp.upper[i] * residual[i], qp.lower[i] * residual[i]);
+  double loss = 0, own = 0;
+  for (Index i = 0; i < c.size(); ++i) {
+    loss += qp.loss(i, residual[i]);
+    own += qp.own(i, c[i]);
+  }
   const bool soft = std::isfinite(qp.tau);
   const Vector<double> s = qp.U.transpose() * c;
   const double prior = soft && qp.tau > 0 ? gamma.squaredNorm() / (2 * qp.tau) : 0;
   out.primal = 0.5 * quadratic + prior + loss;
-  out.scale = std::max(out.primal, 1e-6 * (qp.upper - qp.lower).sum());
-  // loss - cᵀresidual >= 0 sample by sample; written so, it loses no digits at the solution.
-  out.gap = loss - c.dot(residual);
+  out.scale = std::max(out.primal, 1e-6 * qp.loss_of_zero());
+  // loss + g - c · residual >= 0 sample by sample; written so, it loses no digits at the solution.
+  out.gap = loss + own - c.dot(residual);
   if (soft) {
     out.gap += prior + 0.5 * qp.tau * s.squaredNorm() - gamma.dot(s);
   } else {

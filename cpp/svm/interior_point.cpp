@@ -71,49 +71,114 @@ double step_to_boundary(const Array& x, const Array& dx) {
   return step;
 }
 
-// An iterate strictly inside: p = c - lower, q = upper - c, and the multipliers of these bounds.
-struct Iterate {
-  Array c, p, q, zp, zq;
-  Vector<double> gamma;
+// The coefficients in pieces without a kink: where g_i has one, c_i = x⁺ + x⁻ of two pieces, one of either
+// sign; samples whose bounds are both zero have none. The program is then smooth in x,
+//   ½ cᵀΦc + Σ_k (½ κ_k x_k² - t_k x_k),   lower <= x <= upper.
+struct Pieces {
+  IndexList sample, first;  // of each piece; the first one of each sample, and one more
+  Array lower, upper, t, kappa;
 
-  void move(const Array& dc, const Array& dzp, const Array& dzq, const Vector<double>& dgamma, double step) {
-    c += step * dc;
-    p += step * dc;
-    q -= step * dc;
-    zp += step * dzp;
-    zq += step * dzq;
-    gamma += step * dgamma;
+  explicit Pieces(const SvmQp& qp) {
+    const Index m = qp.t.size();
+    std::vector<double> low, high, target, curvature;
+    const auto add = [&](Index i, double from, double to, double linear, double quadratic) {
+      sample.push_back(i);
+      low.push_back(from);
+      high.push_back(to);
+      target.push_back(linear);
+      curvature.push_back(quadratic);
+    };
+    for (Index i = 0; i < m; ++i) {
+      first.push_back(static_cast<Index>(sample.size()));
+      if (qp.has_kink(i)) {
+        add(i, 0, qp.upper[i], qp.t[i] - qp.epsilon[i], qp.kappa(i, true));
+        add(i, qp.lower[i], 0, qp.t[i] + qp.epsilon[i], qp.kappa(i, false));
+      } else if (qp.lower[i] < qp.upper[i]) {
+        // One formula in all of it: where ε is not zero, one of the bounds is.
+        const bool up = qp.upper[i] > 0;
+        const double epsilon = qp.is_plain() ? 0 : qp.epsilon[i];
+        add(i, qp.lower[i], qp.upper[i], qp.t[i] - (up ? epsilon : -epsilon), qp.kappa(i, up));
+      }
+    }
+    first.push_back(size());
+    const auto array = [](const std::vector<double>& values) {
+      return Array(Eigen::Map<const Array>(values.data(), static_cast<Index>(values.size())));
+    };
+    lower = array(low);
+    upper = array(high);
+    t = array(target);
+    kappa = array(curvature);
+  }
+
+  Index size() const { return static_cast<Index>(sample.size()); }
+
+  Array at_pieces(const Vector<double>& values) const {
+    Array out(size());
+    for (Index k = 0; k < size(); ++k) out[k] = values[sample[static_cast<std::size_t>(k)]];
+    return out;
+  }
+
+  Vector<double> summed(const Array& x) const {
+    Vector<double> out = Vector<double>::Zero(static_cast<Index>(first.size()) - 1);
+    for (Index k = 0; k < size(); ++k) out[sample[static_cast<std::size_t>(k)]] += x[k];
+    return out;
   }
 };
 
+// An iterate strictly inside: p = x - lower, q = upper - x, and the multipliers of these bounds. Where there
+// is no bound, the distance is one and the multiplier zero, and both stay so.
+struct Iterate {
+  Array x, p, q, zp, zq;
+  Vector<double> gamma;
+};
+
 struct Direction {
-  Array dc, dzp, dzq;
+  Array dx, dp, dq, dzp, dzq;
   Vector<double> dgamma;
 };
 
 class Method {
  public:
-  Method(const SvmQp& qp, Hessian& hessian) : qp_(qp), hessian_(hessian) {
-    const Index m = qp.t.size();
-    at_.c = 0.5 * (qp.lower + qp.upper).array();
-    at_.p = at_.c - qp.lower.array();
-    at_.q = qp.upper.array() - at_.c;
-    at_.gamma = Vector<double>::Zero(qp.U.cols());
+  Method(const SvmQp& qp, Hessian& hessian)
+      : qp_(qp),
+        hessian_(hessian),
+        pieces_(qp),
+        has_p_(pieces_.lower.isFinite().cast<double>()),
+        has_q_(pieces_.upper.isFinite().cast<double>()),
+        n_bounds_(std::max(1.0, has_p_.sum() + has_q_.sum())) {
+    const Index n = pieces_.size();
     // Residuals of a margin are of the order of one; so are the multipliers that stand for them.
     const double size = std::max(1.0, qp.t.cwiseAbs().maxCoeff());
-    at_.zp = at_.zq = Array::Constant(m, size);
+    at_.x.resize(n);
+    for (Index k = 0; k < n; ++k) {
+      const bool p = has_p_[k] > 0, q = has_q_[k] > 0;
+      const double own = pieces_.kappa[k] + hessian.diagonal(pieces_.sample[static_cast<std::size_t>(k)]);
+      const double away = size / std::max(own, 1e-300);
+      at_.x[k] = p && q ? 0.5 * (pieces_.lower[k] + pieces_.upper[k])
+                 : p    ? pieces_.lower[k] + away
+                 : q    ? pieces_.upper[k] - away
+                        : 0;
+    }
+    at_.p = (has_p_ > 0).select(at_.x - pieces_.lower, 1.0);
+    at_.q = (has_q_ > 0).select(pieces_.upper - at_.x, 1.0);
+    at_.gamma = Vector<double>::Zero(qp.U.cols());
+    at_.zp = size * has_p_;
+    at_.zq = size * has_q_;
     evaluate();
   }
 
   double gap() const { return (at_.p * at_.zp).sum() + (at_.q * at_.zq).sum(); }
-  double dual_residual() const { return residual_.cwiseAbs().maxCoeff(); }
+  double dual_residual() const { return residual_.size() > 0 ? residual_.abs().maxCoeff() : 0; }
   double primal_residual() const { return equality_.size() > 0 ? equality_.cwiseAbs().maxCoeff() : 0; }
   const Iterate& at() const { return at_; }
+  const Pieces& pieces() const { return pieces_; }
+  const Vector<double>& c() const { return c_; }
   const Vector<double>& image() const { return image_; }
 
   void advance() {
-    const Array D = at_.zp / at_.p + at_.zq / at_.q;
-    hessian_.factorise(D);
+    curvature_ = at_.zp / at_.p + at_.zq / at_.q + pieces_.kappa;
+    reduce();
+    hessian_.factorise(reduced_);
     across_ = hessian_.solve(qp_.U);
     Matrix<double> schur = qp_.U.transpose() * across_;
     if (std::isfinite(qp_.tau)) schur.diagonal().array() += 1 / qp_.tau;
@@ -122,69 +187,124 @@ class Method {
       schur.diagonal().array() += 1e-10 * schur.trace() / static_cast<double>(schur.rows());
     schur_.compute(0.5 * (schur + schur.transpose()));
 
-    const double mu = gap() / static_cast<double>(2 * at_.c.size());
-    const Direction predictor = direction(0, Array::Zero(at_.c.size()), Array::Zero(at_.c.size()));
+    const double mu = gap() / n_bounds_;
+    const Array zero = Array::Zero(at_.x.size());
+    const Direction predictor = direction(0, zero, zero);
     const double reach = step_of(predictor);
-    const Array p = at_.p + reach * predictor.dc, q = at_.q - reach * predictor.dc;
+    const Array p = at_.p + reach * predictor.dp, q = at_.q + reach * predictor.dq;
     const Array zp = at_.zp + reach * predictor.dzp, zq = at_.zq + reach * predictor.dzq;
-    const double reached = ((p * zp).sum() + (q * zq).sum()) / static_cast<double>(2 * at_.c.size());
-    const double sigma = std::pow(reached / mu, 3);
+    const double reached = ((p * zp).sum() + (q * zq).sum()) / n_bounds_;
+    const double sigma = mu > 0 ? std::pow(reached / mu, 3) : 0;
 
     // The second-order terms are those of a full step; of a short one a share of them is enough.
     const double share = reach * reach;
     const Direction d =
-        direction(sigma * mu, share * predictor.dc * predictor.dzp, -share * predictor.dc * predictor.dzq);
+        direction(sigma * mu, share * predictor.dp * predictor.dzp, share * predictor.dq * predictor.dzq);
     const double reachable = step_of(d);
     const double step = std::min(1.0, (reachable > 0.9 ? 0.995 : 0.9) * reachable);
-    at_.move(d.dc, d.dzp, d.dzq, d.dgamma, step);
+    at_.x += step * d.dx;
+    at_.p += step * d.dp;
+    at_.q += step * d.dq;
+    at_.zp += step * d.dzp;
+    at_.zq += step * d.dzq;
+    at_.gamma += step * d.dgamma;
     evaluate();
   }
 
  private:
   void evaluate() {
-    const Vector<double> c = at_.c.matrix();
-    image_ = hessian_.times(c);
-    residual_ = image_ - qp_.t + qp_.U * at_.gamma - at_.zp.matrix() + at_.zq.matrix();
-    equality_ = qp_.U.transpose() * c;
+    c_ = pieces_.summed(at_.x);
+    image_ = hessian_.times(c_);
+    residual_ =
+        pieces_.at_pieces(image_ + qp_.U * at_.gamma) - pieces_.t + pieces_.kappa * at_.x - at_.zp + at_.zq;
+    equality_ = qp_.U.transpose() * c_;
     if (std::isfinite(qp_.tau)) equality_ -= at_.gamma / qp_.tau;
   }
 
+  // What two pieces of a sample are together: as springs in a row. Of a sample without a piece, infinite.
+  void reduce() {
+    const auto m = static_cast<Index>(pieces_.first.size()) - 1;
+    reduced_.resize(m);
+    for (Index i = 0; i < m; ++i) {
+      const Index k = pieces_.first[static_cast<std::size_t>(i)],
+                  count = pieces_.first[static_cast<std::size_t>(i) + 1] - k;
+      reduced_[i] = count == 0   ? std::numeric_limits<double>::infinity()
+                    : count == 1 ? curvature_[k]
+                                 : 1 / (1 / curvature_[k] + 1 / curvature_[k + 1]);
+    }
+  }
+
   double step_of(const Direction& d) const {
-    return std::min(std::min(step_to_boundary(at_.p, d.dc), step_to_boundary(at_.q, -d.dc)),
+    return std::min(std::min(step_to_boundary(at_.p, d.dp), step_to_boundary(at_.q, d.dq)),
                     std::min(step_to_boundary(at_.zp, d.dzp), step_to_boundary(at_.zq, d.dzq)));
   }
 
   // Newton's step towards complementarity products of `target`, less the second-order terms given.
   Direction direction(double target, const Array& second_p, const Array& second_q) {
-    const Array wp = (target - second_p) / at_.p - at_.zp, wq = (target - second_q) / at_.q - at_.zq;
-    const Matrix<double> rhs = -residual_ + (wp - wq).matrix();
-    const Vector<double> alone = hessian_.solve(rhs);
+    const Array wp = has_p_ * ((target - second_p) / at_.p - at_.zp),
+                wq = has_q_ * ((target - second_q) / at_.q - at_.zq);
+    const Array rhs = -residual_ + (wp - wq);
+    const Vector<double> joined = join(rhs);
+    const Vector<double> alone = hessian_.solve(joined);
     Direction d;
     d.dgamma = Vector<double>::Zero(qp_.U.cols());
     if (qp_.U.cols() > 0) d.dgamma = schur_.solve(qp_.U.transpose() * alone + equality_);
-    d.dc = (alone - across_ * d.dgamma).array();
-    d.dzp = wp - at_.zp * d.dc / at_.p;
-    d.dzq = wq + at_.zq * d.dc / at_.q;
+    d.dx = divided(rhs, joined, alone - across_ * d.dgamma);
+    d.dp = has_p_ * d.dx;
+    d.dq = -has_q_ * d.dx;
+    d.dzp = wp - at_.zp * d.dp / at_.p;
+    d.dzq = wq - at_.zq * d.dq / at_.q;
     return d;
+  }
+
+  // The right-hand side of the samples, of which that of a piece alone is its own.
+  Vector<double> join(const Array& rhs) const {
+    const Index m = reduced_.size();
+    Vector<double> out = Vector<double>::Zero(m);
+    for (Index i = 0; i < m; ++i) {
+      const Index k = pieces_.first[static_cast<std::size_t>(i)],
+                  count = pieces_.first[static_cast<std::size_t>(i) + 1] - k;
+      if (count == 1) out[i] = rhs[k];
+      if (count == 2) out[i] = reduced_[i] * (rhs[k] / curvature_[k] + rhs[k + 1] / curvature_[k + 1]);
+    }
+    return out;
+  }
+
+  // The step of each piece, from those of the samples.
+  Array divided(const Array& rhs, const Vector<double>& joined, const Vector<double>& dc) const {
+    Array out(pieces_.size());
+    for (Index k = 0; k < pieces_.size(); ++k) {
+      const Index i = pieces_.sample[static_cast<std::size_t>(k)];
+      const Index count =
+          pieces_.first[static_cast<std::size_t>(i) + 1] - pieces_.first[static_cast<std::size_t>(i)];
+      out[k] = count == 1 ? dc[i] : (rhs[k] - joined[i] + reduced_[i] * dc[i]) / curvature_[k];
+    }
+    return out;
   }
 
   const SvmQp& qp_;
   Hessian& hessian_;
+  const Pieces pieces_;
+  const Array has_p_, has_q_;  // 1 where there is a bound
+  const double n_bounds_;
   Iterate at_;
-  Vector<double> image_, residual_, equality_;
+  Array residual_, curvature_;
+  Vector<double> c_, image_, equality_, reduced_;
   Matrix<double> across_;  // (Φ + D)⁻¹U
   Eigen::LDLT<Matrix<double>> schur_;
 };
 
 // The coefficients whose bound's multiplier outweighs what their distance from it adds to the model function
 // are put on the bound.
-Vector<double> snapped(const SvmQp& qp, const Hessian& hessian, const Iterate& at) {
-  Vector<double> c = at.c.matrix();
-  for (Index i = 0; i < c.size(); ++i) {
-    if (at.p[i] * hessian.diagonal(i) < 1e-2 * at.zp[i] && at.p[i] < at.q[i]) c[i] = qp.lower[i];
-    if (at.q[i] * hessian.diagonal(i) < 1e-2 * at.zq[i] && at.q[i] < at.p[i]) c[i] = qp.upper[i];
+Vector<double> snapped(const Pieces& pieces, const Hessian& hessian, const Iterate& at) {
+  Array x = at.x;
+  for (Index k = 0; k < x.size(); ++k) {
+    const double own = hessian.diagonal(pieces.sample[static_cast<std::size_t>(k)]) + pieces.kappa[k];
+    const bool low = std::isfinite(pieces.lower[k]), high = std::isfinite(pieces.upper[k]);
+    if (low && at.p[k] * own < 1e-2 * at.zp[k] && (!high || at.p[k] < at.q[k])) x[k] = pieces.lower[k];
+    if (high && at.q[k] * own < 1e-2 * at.zq[k] && (!low || at.q[k] < at.p[k])) x[k] = pieces.upper[k];
   }
-  return c;
+  return pieces.summed(x);
 }
 
 // Newton's steps to the exact solution on the coefficients strictly inside, those on a bound held there: what
@@ -195,11 +315,15 @@ double polish(const SvmQp& qp, Hessian& hessian, Vector<double>& c, Vector<doubl
   double best = certify(qp, c, image, gamma).gap;
   for (int repeat = 0; repeat < 4; ++repeat) {
     Vector<double> held(m);
-    for (Index i = 0; i < m; ++i)
-      held[i] = (c[i] > qp.lower[i] && c[i] < qp.upper[i] ? 1e-14 : 1e12) * hessian.diagonal(i);
+    Vector<double> residual = qp.t - image - qp.U * gamma;
+    for (Index i = 0; i < m; ++i) {
+      const bool inside = qp.is_inside(i, c[i]);
+      const double kappa = qp.kappa(i, c[i] > 0);
+      held[i] = (inside ? 1e-14 : 1e12) * (hessian.diagonal(i) + kappa) + (inside ? kappa : 0);
+      residual[i] -= qp.slope_up(i, c[i]);
+    }
     if ((held.array() <= 0).any()) return best;
     hessian.factorise(held);
-    const Vector<double> residual = qp.t - image - qp.U * gamma;
     const Vector<double> alone = hessian.solve(residual);
     Vector<double> step = alone, dgamma = Vector<double>::Zero(qp.U.cols());
     if (qp.U.cols() > 0 && determines_gamma(qp, c)) {
@@ -213,9 +337,11 @@ double polish(const SvmQp& qp, Hessian& hessian, Vector<double>& c, Vector<doubl
       dgamma = schur.ldlt().solve(qp.U.transpose() * alone + equality);
       step -= across * dgamma;
     }
+    Vector<double> moved = c;
     for (Index i = 0; i < m; ++i)
-      if (c[i] <= qp.lower[i] || c[i] >= qp.upper[i]) step[i] = 0;
-    const Vector<double> moved = restored(qp, (c + step).cwiseMax(qp.lower).cwiseMin(qp.upper));
+      if (qp.is_inside(i, c[i]))
+        moved[i] = std::min(std::max(c[i] + step[i], qp.floor(i, c[i])), qp.ceiling(i, c[i]));
+    moved = restored(qp, moved);
     const Vector<double> moved_image = hessian.times(moved), moved_gamma = gamma + dgamma;
     const double gap = certify(qp, moved, moved_image, moved_gamma).gap;
     if (!(gap < best)) return best;
@@ -233,12 +359,12 @@ InteriorPoint interior_point(const Context& context, const SvmQp& qp, Hessian& h
                              double acceptable, int max_iterations) {
   InteriorPoint out;
   Method method(qp, hessian);
-  const double box = (qp.upper - qp.lower).maxCoeff();
   double best = std::numeric_limits<double>::infinity();
   int stalled = 0;
   while (out.iterations < max_iterations) {
-    const Vector<double> c = method.at().c.matrix();
-    const Certificate certificate = certify(qp, c, method.image(), method.at().gamma);
+    const Certificate certificate = certify(qp, method.c(), method.image(), method.at().gamma);
+    const double widest = (qp.upper - qp.lower).maxCoeff();
+    const double box = std::isfinite(widest) ? widest : std::max(method.c().cwiseAbs().maxCoeff(), 1e-300);
     // Three measures of what is left, each as a share of what it is measured in.
     const double left =
         std::max({method.gap() / certificate.scale, method.dual_residual(), method.primal_residual() / box});
@@ -253,9 +379,9 @@ InteriorPoint interior_point(const Context& context, const SvmQp& qp, Hessian& h
     ++out.iterations;
   }
   // On the bounds where that does no harm, else as it is.
-  const Vector<double> inside = restored(qp, method.at().c.matrix());
+  const Vector<double> inside = restored(qp, method.c());
   const Certificate as_it_is = certify(qp, inside, hessian.times(inside), method.at().gamma);
-  out.c = restored(qp, snapped(qp, hessian, method.at()));
+  out.c = restored(qp, snapped(method.pieces(), hessian, method.at()));
   out.gamma = method.at().gamma;
   const double gap = polish(qp, hessian, out.c, out.gamma);
   if (gap > std::max(as_it_is.gap, acceptable * as_it_is.scale)) {
@@ -270,10 +396,12 @@ Vector<double> least_norm_gamma(const Context& context, const SvmQp& qp, const V
   const double allowed = std::max(0.1 * tolerance, certify(qp, c, image, gamma).relative());
   SvmQp bias = qp;
   bias.t = qp.t - image;
+  const double box = (qp.upper - qp.lower).mean();
+  const double width = std::isfinite(box) ? box : std::max(c.cwiseAbs().mean(), 1e-300);
   // The norm is to decide between equal losses only: its weight 1/τ must be small beside the losses, which
   // change by C|u_i| along a unit of gamma. How large gamma is, and so how small, is not known beforehand.
   for (const double weight : {1e-6, 1e-9, 1e-12, 1e-15}) {
-    bias.tau = static_cast<double>(qp.t.size()) / (weight * (qp.upper - qp.lower).mean());
+    bias.tau = static_cast<double>(qp.t.size()) / (weight * width);
     ZeroHessian none;
     const Vector<double> shorter = interior_point(context, bias, none, 1e-12, 1, 100).gamma;
     if (shorter.allFinite() && certify(qp, c, image, shorter).relative() <= allowed) return shorter;

@@ -9,6 +9,7 @@
 #include "data/gather.hpp"
 #include "kernels/predict.hpp"
 #include "svm/decomposition.hpp"
+#include "svm/feature_basis.hpp"
 #include "svm/interior_point.hpp"
 #include "svm/separation.hpp"
 
@@ -51,13 +52,12 @@ void check(const SvmProblem& p) {
 // One pair of classes.
 struct Pair {
   IndexList order;  // its samples
-  Basis basis;
-  Matrix<double> rotation;  // gamma of the basis = rotation · gamma of the qp
+  FeatureBasis features;
   SvmQp qp;
-  bool balanced = false;
   Matrix<double> metric;  // (r, r): gammaᵀ metric gamma = |β|², of columns that are in units of their own
 
-  bool has_features() const { return !std::isfinite(qp.tau) && qp.U.cols() > (balanced ? 1 : 0); }
+  bool balanced() const { return features.balanced; }
+  bool has_features() const { return !std::isfinite(qp.tau) && qp.U.cols() > (balanced() ? 1 : 0); }
 };
 
 // Weighted means and standard deviations of the features over all samples.
@@ -97,39 +97,18 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
     qp.t[k] = is_positive ? 1 : -1;
     (is_positive ? qp.upper : qp.lower)[k] = qp.t[k] * problem.C * problem.weights[i];
     roots[k] = std::sqrt(problem.weights[i]);
-    T.row(k) = roots[k] * problem.T.row(i);
+    T.row(k) = problem.T.row(i);
   }
   // A feature that only other classes have: what is left of it here is noise, whose coefficient would be out
   // of all proportion there.
   for (Index j = 0; j < T.cols(); ++j)
     if (T.col(j).norm() <= problem.dependence * units.size[j] * roots.norm()) T.col(j).setZero();
   qp.tau = problem.feature_variance;
-  pair.basis = orthonormal_basis(T, problem.dependence);
-  const Index r = pair.basis.rank();
-  qp.U = Matrix<double>::Zero(m, qp.tau > 0 ? r : 0);
-  pair.rotation = Matrix<double>::Identity(r, qp.U.cols());
+  pair.features = feature_basis(T, roots, problem.dependence, !std::isfinite(qp.tau));
+  qp.U = qp.tau > 0 ? pair.features.U : Matrix<double>(m, 0);
   if (qp.U.cols() == 0) return pair;
-  qp.U.bottomRows(r).setIdentity();
-  qp.U = pair.basis.times(qp.U);
-
-  // The constant first, where the features span it.
-  const Vector<double> ones = roots.normalized();
-  Vector<double> w = qp.U.transpose() * ones;
-  pair.balanced = !std::isfinite(qp.tau) && (ones - qp.U * w).norm() < 1e-10;
-  if (pair.balanced) {
-    w.normalize();
-    w[0] -= 1;
-    if (w.norm() > 1e-8) {
-      w.normalize();
-      pair.rotation -= 2 * w * w.transpose();
-      qp.U = qp.U * pair.rotation;
-    }
-    qp.U.col(0) = ones;
-  }
-  // Orthonormal with the weights: a sample of weight two is the sample twice.
-  qp.U = roots.cwiseInverse().asDiagonal() * qp.U;
-  const Matrix<double> beta = (pair.balanced ? units.deviation : units.size).asDiagonal() *
-                              pair.basis.feature_coefficients(pair.rotation);
+  const Matrix<double> beta = (pair.features.balanced ? units.deviation : units.size).asDiagonal() *
+                              pair.features.coefficients(Matrix<double>::Identity(qp.U.cols(), qp.U.cols()));
   pair.metric = beta.transpose() * beta;
   return pair;
 }
@@ -187,7 +166,7 @@ Vector<double> middle_constant(const SvmQp& qp, const Vector<double>& c, const V
 // norm.
 Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out,
                  const Vector<double>& image) {
-  if (!determines_gamma(pair.qp, out.c) && pair.balanced && pair.qp.U.cols() == 1) {
+  if (!determines_gamma(pair.qp, out.c) && pair.balanced() && pair.qp.U.cols() == 1) {
     const Vector<double> middle = middle_constant(pair.qp, out.c, image);
     if (middle.allFinite()) out.gamma = middle;
   } else if (!determines_gamma(pair.qp, out.c)) {
@@ -210,7 +189,7 @@ Outcome by_decomposition(const Context& context, const SvmProblem& problem, cons
   Index rounds = 0;
   bool enough = false;
   if (tolerance >= kSinglePrecision) {
-    solution = decompose<float>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start,
+    solution = decompose<float>(context, pair.qp, pair.balanced(), problem.gram, pair.order, options, start,
                                 direction);
     rounds = solution.rounds;
     enough = solution.rounds >= problem.max_iterations ||
@@ -218,7 +197,7 @@ Outcome by_decomposition(const Context& context, const SvmProblem& problem, cons
     start = solution.c;
   }
   if (!enough && !solution.out_of_work) {
-    solution = decompose<double>(context, pair.qp, pair.balanced, problem.gram, pair.order, options, start,
+    solution = decompose<double>(context, pair.qp, pair.balanced(), problem.gram, pair.order, options, start,
                                  direction);
     rounds += solution.rounds;
   }
@@ -245,7 +224,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   Outcome first, second;
   Vector<double> direction;  // to begin with
   if (pair.has_features()) {
-    const Separation separation = separate(pair.qp, pair.balanced, pair.metric);
+    const Separation separation = separate(pair.qp, pair.balanced(), pair.metric);
     if (separation.separable) {
       first.c = Vector<double>::Zero(m);
       first.gamma = separation.gamma;
@@ -261,9 +240,10 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);
     if (first.converged) return first;
   }
-  if (problem.solver == SvmSolver::interior_point || pair.basis.rank() >= m || small) {
+  if (problem.solver == SvmSolver::interior_point || pair.features.basis.rank() >= m || small) {
     first = by_interior_point(context, problem, pair);
-    if (first.converged || first.iterations >= problem.max_iterations || pair.basis.rank() >= m) return first;
+    if (first.converged || first.iterations >= problem.max_iterations || pair.features.basis.rank() >= m)
+      return first;
     // Where the features alone separate the classes, the dual has no point but 0, and nothing is interior.
     second = by_decomposition(context, problem, pair, start, direction, problem.tolerance, kAnyWork);
   } else {
@@ -316,12 +296,12 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
       start[k] = problem.start(pair.order[static_cast<std::size_t>(k)], p);
     const Outcome outcome = solve_pair(own, problem, pair, start);
     for (Index k = 0; k < m; ++k) out.c(pair.order[static_cast<std::size_t>(k)], p) = outcome.c[k];
-    out.beta.col(p) = pair.basis.feature_coefficients(pair.rotation * outcome.gamma);
+    out.beta.col(p) = pair.features.coefficients(outcome.gamma);
     out.objective[p] = outcome.certificate.primal;
     out.relative_gap[p] = outcome.certificate.relative();
     out.infeasibility[p] = outcome.certificate.infeasibility;
     out.iterations[static_cast<std::size_t>(p)] = outcome.iterations;
-    out.kept[static_cast<std::size_t>(p)] = pair.basis.kept;
+    out.kept[static_cast<std::size_t>(p)] = pair.features.basis.kept;
     if (!outcome.converged)
       out.status[static_cast<std::size_t>(p)] =
           outcome.iterations >= problem.max_iterations ? Status::iteration_limit : Status::stagnated;

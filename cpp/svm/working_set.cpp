@@ -19,28 +19,53 @@ void WorkingSet<S>::resize(Index n, Index kept) {
   for (Index i = 0; i < n; ++i) std::fill(row(i) + n, row(i) + stride_, S(0));
   for (Index i = 0; i < kept; ++i)
     std::copy_n(last_K_.data() + (last_n - kept + i) * last_stride + (last_n - kept), kept, row(i));
-  for (auto* v : {&residual_, &up_, &down_}) v->assign(static_cast<std::size_t>(stride_), S(0));
-  diagonal_.assign(static_cast<std::size_t>(stride_), S(1));
+  constexpr S kNever = std::numeric_limits<S>::infinity();
+  const auto size = static_cast<std::size_t>(stride_);
+  residual_.assign(size, S(0));
+  up_.assign(size, kNever);
+  down_.assign(size, -kNever);
+  diagonal_.assign(size, S(1));
   best_.assign(static_cast<std::size_t>(stride_ / kBlock), S(0));
-  for (auto* v : {&c_, &lower_, &upper_}) v->assign(static_cast<std::size_t>(n), 0.0);
+  for (auto* v : {&c_, &lower_, &upper_, &kappa_up_, &kappa_down_, &epsilon_})
+    v->assign(static_cast<std::size_t>(n), 0.0);
+  has_kink_.assign(static_cast<std::size_t>(n), false);
 }
 
 template <class S>
-void WorkingSet<S>::set(Index i, double c, double lower, double upper, double residual) {
+void WorkingSet<S>::set(Index i, double c, double lower, double upper, double residual, double kappa_up,
+                        double kappa_down, double epsilon) {
   const auto k = static_cast<std::size_t>(i);
   c_[k] = c;
   lower_[k] = lower;
   upper_[k] = upper;
-  residual_[k] = static_cast<S>(residual);
-  diagonal_[k] = row(i)[i];
+  kappa_up_[k] = kappa_up;
+  kappa_down_[k] = kappa_down;
+  epsilon_[k] = epsilon;
+  has_kink_[k] = (epsilon > 0 || kappa_up != kappa_down) && lower < 0 && upper > 0;
+  residual_[k] = static_cast<S>(residual - (c > 0 ? kappa_up : kappa_down) * c);
   mark(i);
 }
 
 template <class S>
 void WorkingSet<S>::mark(Index i) {
+  constexpr S kNever = std::numeric_limits<S>::infinity();
   const auto k = static_cast<std::size_t>(i);
-  up_[k] = c_[k] < upper_[k] ? S(1) : S(0);
-  down_[k] = c_[k] > lower_[k] ? S(1) : S(0);
+  const double c = c_[k];
+  const S epsilon = static_cast<S>(epsilon_[k]);
+  up_[k] = c < upper_[k] ? (c >= 0 ? epsilon : -epsilon) : kNever;
+  down_[k] = c > lower_[k] ? (c > 0 ? epsilon : -epsilon) : -kNever;
+  const double kappa = c > 0 ? kappa_up_[k] : c < 0 ? kappa_down_[k] : std::max(kappa_up_[k], kappa_down_[k]);
+  diagonal_[k] = row(i)[i] + static_cast<S>(kappa);
+}
+
+// What a coefficient's own move does to its residual, beside what K does.
+template <class S>
+void WorkingSet<S>::move(Index i, double to) {
+  const auto k = static_cast<std::size_t>(i);
+  const double kappa = c_[k] > 0 || to > 0 ? kappa_up_[k] : kappa_down_[k];
+  if (kappa != 0) residual_[k] -= static_cast<S>(kappa * (to - c_[k]));
+  c_[k] = to;
+  mark(i);
 }
 
 template <class S>
@@ -69,37 +94,34 @@ Index WorkingSet<S>::solve(bool balanced, double tolerance, Index max_steps) {
 
 template <class S>
 Index WorkingSet<S>::solve_pairs(S tolerance, Index max_steps) {
-  constexpr S kNone = -std::numeric_limits<S>::infinity();
+  constexpr S kNever = std::numeric_limits<S>::infinity();
   S* const r = residual_.data();
   vmath::smo_move_pair(r, row(0), S(0), row(0), S(0), up_.data(), stride_, best_.data());
   for (Index steps = 0; steps < max_steps; ++steps) {
-    const Index i = place_of_largest(
-        block_of_best(), [&](Index k) { return up_[static_cast<std::size_t>(k)] > 0 ? r[k] : kNone; });
-    if (!(up_[static_cast<std::size_t>(i)] > 0)) return steps;
+    const Index i =
+        place_of_largest(block_of_best(), [&](Index k) { return r[k] - up_[static_cast<std::size_t>(k)]; });
+    if (up_[static_cast<std::size_t>(i)] == kNever) return steps;
     const S* const k_i = row(i);
-    const S k_ii = k_i[i];
+    const S rise = r[i] - up_[static_cast<std::size_t>(i)], k_ii = diagonal_[static_cast<std::size_t>(i)];
     const S widest =
-        vmath::smo_pair_gain(r, down_.data(), k_i, diagonal_.data(), r[i], k_ii, stride_, best_.data());
+        vmath::smo_pair_gain(r, down_.data(), k_i, diagonal_.data(), rise, k_ii, stride_, best_.data());
     if (!(widest > tolerance)) return steps;
     const auto curvature = [&](Index k) {
       return std::max(k_ii + diagonal_[static_cast<std::size_t>(k)] - 2 * k_i[k], vmath::kCurvature<S>);
     };
+    const auto apart = [&](Index k) { return rise - r[k] + down_[static_cast<std::size_t>(k)]; };
     const Index j = place_of_largest(block_of_best(), [&](Index k) {
-      const S apart = std::max((r[i] - r[k]) * down_[static_cast<std::size_t>(k)], S(0));
-      return apart * apart / curvature(k);
+      const S open = std::max(apart(k), S(0));
+      return open * open / curvature(k);
     });
-    if (i == j || !(down_[static_cast<std::size_t>(j)] > 0)) return steps;
+    if (i == j || down_[static_cast<std::size_t>(j)] == -kNever) return steps;
 
-    double& up = c_[static_cast<std::size_t>(i)];
-    double& down = c_[static_cast<std::size_t>(j)];
-    const double room_up = upper_[static_cast<std::size_t>(i)] - up,
-                 room_down = down - lower_[static_cast<std::size_t>(j)];
-    const double wanted = static_cast<double>(r[i] - r[j]) / static_cast<double>(curvature(j));
+    const auto up = static_cast<std::size_t>(i), down = static_cast<std::size_t>(j);
+    const double room_up = ceiling(up) - c_[up], room_down = c_[down] - floor(down);
+    const double wanted = static_cast<double>(apart(j)) / static_cast<double>(curvature(j));
     const double step = std::min({wanted, room_up, room_down});
-    up = step < room_up ? up + step : upper_[static_cast<std::size_t>(i)];
-    down = step < room_down ? down - step : lower_[static_cast<std::size_t>(j)];
-    mark(i);
-    mark(j);
+    move(i, step < room_up ? c_[up] + step : ceiling(up));
+    move(j, step < room_down ? c_[down] - step : floor(down));
     vmath::smo_move_pair(r, k_i, static_cast<S>(step), row(j), static_cast<S>(-step), up_.data(), stride_,
                          best_.data());
   }
@@ -109,27 +131,28 @@ Index WorkingSet<S>::solve_pairs(S tolerance, Index max_steps) {
 template <class S>
 Index WorkingSet<S>::solve_singles(S tolerance, Index max_steps) {
   S* const r = residual_.data();
-  const auto move = [&](Index i, S step) {
+  const auto moved_by = [&](Index i, S step) {
     return vmath::smo_move_single(r, row(i), step, up_.data(), down_.data(), diagonal_.data(), stride_,
                                   best_.data());
   };
-  S widest = move(0, S(0));
+  S widest = moved_by(0, S(0));
   for (Index steps = 0; steps < max_steps; ++steps) {
     if (!(widest > tolerance)) return steps;
     const Index i = place_of_largest(block_of_best(), [&](Index k) {
       const auto p = static_cast<std::size_t>(k);
-      const S open = (r[k] > 0 ? r[k] : -r[k]) * (r[k] > 0 ? up_[p] : down_[p]);
+      const S open = std::max({r[k] - up_[p], down_[p] - r[k], S(0)});
       return open * open / std::max(diagonal_[p], vmath::kCurvature<S>);
     });
     const auto k = static_cast<std::size_t>(i);
     if (i >= n_) return steps;
-    const double wanted =
-        c_[k] + static_cast<double>(r[i]) / static_cast<double>(std::max(diagonal_[k], vmath::kCurvature<S>));
-    const double to = std::min(std::max(wanted, lower_[k]), upper_[k]);
+    const bool grows = r[i] - up_[k] > down_[k] - r[i];
+    const S slope = grows ? r[i] - up_[k] : r[i] - down_[k];
+    const double wanted = c_[k] + static_cast<double>(slope) /
+                                      static_cast<double>(std::max(diagonal_[k], vmath::kCurvature<S>));
+    const double to = grows ? std::min(wanted, ceiling(k)) : std::max(wanted, floor(k));
     const double step = to - c_[k];
-    c_[k] = to;
-    mark(i);
-    widest = move(i, static_cast<S>(step));
+    move(i, to);
+    widest = moved_by(i, static_cast<S>(step));
   }
   return max_steps;
 }

@@ -13,6 +13,7 @@ What to use when:
 
 ======================  ===================================================================================
 `GRLSRegressor`         regression with a trend, a physical law, or a simpler model's answer as features
+`GRRegressor`           regression with other losses: robust, quantiles, expectiles, counts, positive values
 `GRLSClassifier`        classification with such features, one versus all
 `SVMGBClassifier`       support vector classification with such features, one versus one
 `GRLogisticClassifier`  classification with such features and probabilities
@@ -51,6 +52,7 @@ from .exceptions import (
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
+from .losses import GRRegressor
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
@@ -68,6 +70,7 @@ __all__ = [
     "GRLSClassifier",
     "GRLSRegressor",
     "GRLogisticClassifier",
+    "GRRegressor",
     "IndefiniteKernelWarning",
     "KernelPCA",
     "LowRankCovariance",

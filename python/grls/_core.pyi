@@ -273,6 +273,39 @@ class SvmSolution:
     @property
     def converged(self) -> list[bool]: ...
 
+class PiecewiseSolution:
+    def __init__(
+        self,
+        *,
+        c: _Floats,
+        beta: _Floats,
+        f: _Floats,
+        objective: _Floats,
+        relative_gap: _Floats,
+        infeasibility: _Floats,
+        iterations: Sequence[int],
+        kept: Sequence[int],
+        status: Sequence[Status],
+    ) -> None: ...
+    @property
+    def c(self) -> _Floats: ...
+    @property
+    def beta(self) -> _Floats: ...
+    @property
+    def f(self) -> _Floats: ...
+    @property
+    def objective(self) -> _Floats: ...
+    @property
+    def relative_gap(self) -> _Floats: ...
+    @property
+    def infeasibility(self) -> _Floats: ...
+    @property
+    def iterations(self) -> list[int]: ...
+    @property
+    def kept(self) -> list[int]: ...
+    @property
+    def status(self) -> list[Status]: ...
+
 class RidgeSolution:
     def __init__(
         self,
@@ -504,6 +537,27 @@ def svm_fit(
     only: Sequence[int] = ...,
     threads: int = 0,
 ) -> SvmSolution: ...
+def piecewise_fit(
+    *,
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    weights: _Floats,
+    t: _Floats,
+    lower: _Floats,
+    upper: _Floats,
+    kappa_up: _Floats,
+    kappa_down: _Floats,
+    epsilon: _Floats,
+    dependence: float,
+    solver: str,
+    tolerance: float,
+    max_iterations: int,
+    cache_bytes: float,
+    start: _Floats | None = None,
+    chained: bool = False,
+    threads: int = 0,
+) -> PiecewiseSolution: ...
 def svm_bytes(
     *, largest_pair: int, n_pairs: int, solver: str, cache_bytes: float, threads: int = 0
 ) -> float: ...

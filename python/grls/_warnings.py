@@ -29,6 +29,18 @@ def recorded() -> Iterator[list[str]]:
         _RECORDS.reset(token)
 
 
+@contextmanager
+def muted() -> Iterator[None]:
+    """Neither give nor collect what is warned of inside: what comes later will say it again."""
+    token = _RECORDS.set(())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        _RECORDS.reset(token)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the innermost line that is neither this package's nor scikit-learn's or joblib's."""
     for messages in _RECORDS.get():

@@ -14,7 +14,8 @@ from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
 from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
-from ._models.fitted import FittedProblem
+from ._models.fitted import FittedProblem, not_definite, solve_outputs
+from ._models.learnt_noise import LearnsNoise
 from ._models.regression import Regression
 from ._models.regression_summary import UncertainSummary
 from ._models.samples import FreeFeatures, Samples, Training, require_groups
@@ -109,7 +110,7 @@ class _GRLS(KernelMachine):
             solution = self._solve(chosen, samples.targets, precision)
             self._stages.done_in_parts(solution.seconds)
         except NotPositiveDefiniteError as error:
-            message = _not_definite(training.kernel, self.regularization, training.n_samples, str(error))
+            message = not_definite(training.kernel, self.regularization, training.n_samples, str(error))
             if self.formulation == "published" and self.pivots == "first":
                 message += '; or the first samples are poor pivots: use pivots="qr"'
             raise NotPositiveDefiniteError(message) from error
@@ -233,7 +234,7 @@ class _GRLS(KernelMachine):
                 report=self._stages.report,
             )
             return Outputs.join([(slice(None), solution)], targets.shape[1])
-        return _solve_outputs(
+        return solve_outputs(
             chosen.problem,
             targets,
             chosen.regularization,
@@ -371,34 +372,6 @@ class _GRLS(KernelMachine):
 
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         """Store what the solution tells of variances; classifiers have none."""
-
-
-def _solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **options: Any) -> Outputs:
-    """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
-    n_outputs = targets.shape[1]
-    each = np.broadcast_to(gammas, n_outputs)
-    parts = []
-    for gamma in np.unique(each):
-        mine = np.flatnonzero(each == gamma)
-        parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
-    return Outputs.join(parts, n_outputs)
-
-
-def _not_definite(kernel: kernels.Kernel, regularization: float | str, n_samples: int, found: str) -> str:
-    message = (
-        f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization!r} "
-        f"is not positive definite to working precision ({found}); "
-    )
-    if kernel.order is None:
-        return (
-            message
-            + "this kernel is not positive definite by nature: choose another, or a larger regularization"
-        )
-    return message + (
-        "choose a larger regularization, a smaller kernel width, or remove repeated rows"
-        if not isinstance(kernel, kernels.Function)
-        else "check that the matrix is a kernel's, or choose a larger regularization"
-    )
 
 
 _PARAMETERS = """Parameters
@@ -574,11 +547,16 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         noise=…)`` it multiplies these, so that 1 takes them as they are. None: estimated. Where both
         variances are given they say what γ is, σ²/(κΣw), and `regularization` has nothing to choose; where
         one is given, the other follows from γ.
+    noise : None or "learn", default=None
+        "learn": the noise depends on x. The logarithm of its variance is a second kernel machine, a gamma
+        regression of squared leave-one-out residuals with the same kernel, learnt in turns with the model,
+        in a dozen fits or fewer. Bands with `with_noise` are then as wide as the noise is there, and noisier
+        rows count less; see `predict_noise`. Known variances go to ``fit(X, y, noise=…)``.
     keep_factor : bool, default=True
         Whether the factor that variances need, made at the first call that asks for them, is kept for the
         next: 4m² bytes, for each γ. It is not part of a pickle.""",
 )
-class GRLSRegressor(UncertainSummary, Regression, _GRLS):
+class GRLSRegressor(LearnsNoise, UncertainSummary, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
     .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad
@@ -636,6 +614,7 @@ class GRLSRegressor(UncertainSummary, Regression, _GRLS):
         feature_variance: float | str = np.inf,
         kernel_variance: float | None = None,
         noise_variance: float | None = None,
+        noise: str | None = None,
         formulation: str = "exact",
         pivots: str = "qr",
         precision: str = "auto",
@@ -669,6 +648,7 @@ class GRLSRegressor(UncertainSummary, Regression, _GRLS):
         self.keep_factor = keep_factor
         self.kernel_variance = kernel_variance
         self.noise_variance = noise_variance
+        self.noise = noise
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, noise: Any = None

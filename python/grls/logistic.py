@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from . import kernels
-from ._models.chosen_width import ChosenWidth
 from ._models.classification import Classification, row_counts, winner
-from ._models.feature_prior import SplitFeatures, is_as_good_as_free, split
 from ._models.logistic_loss import (
     LogisticLoss,
     MultinomialLoss,
@@ -24,55 +19,30 @@ from ._models.logistic_loss import (
 )
 from ._models.logistic_summary import LogisticSummary
 from ._models.progress import Stages
-from ._models.samples import FreeFeatures, Samples, Training
+from ._models.samples import Samples, Training
+from ._models.smooth_machine import (
+    ChosenGamma,
+    SmoothMachine,
+    SolverFeatures,
+    most_rows_to_choose,
+    solver_features,
+    solver_problem,
+)
 from ._selection import kernel_choice
-from ._selection import logistic as selection_of_gamma
 from ._selection.choice import Choice
 from ._selection.regularization import warn_of_unusual_weights
 from ._selection.starts import drawn_rows
-from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
-from ._solvers.kernel_values import StoredGram
 from ._solvers.newton import Minimum, State
-from ._solvers.weighted_factor import FeatureSpan
 from ._validation import FloatArray, choice, integer, number_or_choice, real
-from .exceptions import NotPositiveDefiniteError
-from .kernels.polynomials import needed_polynomials, polynomial_columns
 
 __all__ = ["GRLogisticClassifier"]
 
 # Where features alone separate the classes, a run that stopped has driven some samples beyond this.
 _SUSPICIOUS = 8.0
 
-# Rows m and functions k: γ is chosen on so many rows that km³ is at most this, and rows are left out of the
-# final model where it is at most that.
-_WORK_OF_CHOICE, _WORK_OF_SCORE = 1.5e9, 3e10
 
-
-@dataclass
-class _Features:
-    """The features as the solver sees them: free ones beside the kernel, and ones with a prior inside it."""
-
-    T: FloatArray  # (m, l), those that stay free
-    parts: SplitFeatures | None  # where others have a prior
-    variance: float = np.inf
-
-    def coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
-        """Return those of all features."""
-        return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
-
-
-@dataclass
-class _Chosen:
-    """γ, where to start from there, and what led to it."""
-
-    gamma: float
-    start: State | None = None
-    selection: selection_of_gamma.LogisticSelection | None = None
-    rows: Any = None  # on which γ was chosen; None: all
-
-
-class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
+class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
     r"""Kernel logistic regression with features that are not penalised.
 
     .. math:: \min_f \frac{1}{m} \sum_i \log(1 + e^{-y_i f(x_i)}) + γ c^T Φ c, \quad
@@ -262,10 +232,11 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
     def _fit(self, samples: Samples) -> None:
         """Fit all classes."""
         training = self._prepare(samples)
-        features = _as_features(training, float(self.feature_variance))
+        features = solver_features(training, float(self.feature_variance))
         self._multinomial = self.multi_class == "multinomial" and samples.targets.shape[1] > 1
-        loss = self._loss_of(training, _problem_of(training, features, stored=self._multinomial))
-        try:
+        problem = solver_problem(training, features, stored=self._multinomial, what="logistic")
+        loss = self._loss_of(training, problem)
+        with self._definite(training):
             chosen = self._choose(training, features, loss)
             start = loss.start() if chosen.start is None else chosen.start
             minima = loss.minima(chosen.gamma, start, self.tol, self.max_iter)
@@ -275,11 +246,6 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
             left_out = self._left_out(loss, state, chosen)
             if left_out is not None:
                 self._stages.done("leave one out")
-        except NotPositiveDefiniteError as error:
-            raise NotPositiveDefiniteError(
-                f"the matrix of the kernel {training.kernel!r} with regularization={self.regularization} is "
-                "not positive definite to working precision; choose a larger regularization"
-            ) from error
         self._warn_unless_converged(minima)
         self._store(training, features, minima, state)
         self._store_choice(loss, chosen, left_out)
@@ -291,64 +257,28 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
         copies = np.ones(len(s)) if counts is None else np.minimum(1.0, 1.0 / counts)
         return (MultinomialLoss if self._multinomial else OneVersusRest)(problem, samples.targets, s, copies)
 
-    def _choose(self, training: Training, features: _Features, loss: LogisticLoss) -> _Chosen:
+    def _choose(self, training: Training, features: SolverFeatures, loss: LogisticLoss) -> ChosenGamma:
         """Leave γ to the data, if it was left to them."""
         if not isinstance(self.regularization, str):
-            return _Chosen(float(self.regularization))
+            return ChosenGamma(float(self.regularization))
         samples = training.samples
         counts = row_counts(self, samples.y, samples.weights)
         warn_of_unusual_weights(counts, self.regularization)
-        n_functions, n_free = loss.targets.shape[1], features.T.shape[1]
-        most = max(int((_WORK_OF_CHOICE / n_functions) ** (1 / 3)), 10 * n_free)
+        n_functions = loss.targets.shape[1]
+        most = most_rows_to_choose(n_functions, features.T.shape[1])
         rows = _drawn_rows(samples.X, winner(loss.targets), most)
-        part = loss if rows is None else _rows_of(loss, rows)
-        if rows is not None and separates_classes(part.problem.T, _columns_of_all(part.targets)):
-            rows, part = None, loss
-        m = len(part.s)
-        memory.require(
-            8.0 * m * m * (3 + (3 * n_functions if self._multinomial else 2)),
-            f"choosing the regularization of {m} samples by leave-one-out",
-            "give regularization a number, or use fewer samples",
+        if rows is not None and separates_classes(features.T[rows], _columns_of_all(loss.targets[rows])):
+            rows = None
+        return self._choose_gamma(
+            loss,
+            rows,
+            3 + (3 * n_functions if self._multinomial else 2),
+            lambda part, minima: self._require_attained(part.problem.T, part.targets, minima),
         )
-        gammas, refine = selection_of_gamma.gammas_to_try(self.regularization_grid, _size(part))
-        # What stays the same with more rows is the prior variance of the logits, 1/(2γΣs).
-        to_part = float(loss.s.sum() / part.s.sum())
-        found = selection_of_gamma.select(
-            part,
-            gammas if refine else gammas * to_part,
-            refine=refine,
-            check=lambda minima: self._require_attained(part.problem.T, part.targets, minima),
-            stages=self._stages,
-        )
-        found.path, found.chosen = found.path / to_part, found.chosen / to_part
-        self._stages.done("regularization")
-        return _Chosen(found.chosen, found.state if rows is None else None, found, rows)
 
-    def _left_out(self, loss: LogisticLoss, state: State, chosen: _Chosen) -> FloatArray | None:
-        """Return the functions (m, k) at rows left out, of all rows where that is cheap; NaN at others."""
-        if chosen.selection is None:
-            return None
-        m, n_functions = loss.targets.shape
-        if chosen.rows is None:
-            return chosen.selection.predictions
-        if n_functions * float(m) ** 3 <= _WORK_OF_SCORE:
-            return loss.leave_one_out(state, chosen.gamma)
-        predictions = np.full((m, n_functions), np.nan)
-        predictions[chosen.rows] = chosen.selection.predictions
-        return predictions
-
-    def _warn_unless_converged(self, fits: list[Minimum]) -> None:
-        stuck = [fit for fit in fits if not fit.converged]
-        if stuck:
-            warnings.warn(
-                f"Newton's method stopped after {stuck[0].iterations} steps, where the next one promises to "
-                f"lower the objective by {stuck[0].decrement:.2g} > tol={self.tol:g}; raise max_iter, tol or "
-                "regularization",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _store(self, training: Training, features: _Features, minima: list[Minimum], state: State) -> None:
+    def _store(
+        self, training: Training, features: SolverFeatures, minima: list[Minimum], state: State
+    ) -> None:
         self._store_features(
             training.features, minima[0].kept if features.parts is None else features.parts.kept
         )
@@ -363,7 +293,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
         self.objective_ = np.array([each.objective for each in minima])
         self.n_iter_ = np.array([each.iterations for each in minima])
 
-    def _store_choice(self, loss: LogisticLoss, chosen: _Chosen, left_out: FloatArray | None) -> None:
+    def _store_choice(self, loss: LogisticLoss, chosen: ChosenGamma, left_out: FloatArray | None) -> None:
         self._forget("regularization_path_", "criterion_path_", "loo_log_loss_")
         self._forget("loo_predictions_", "loo_score_")
         self.regularization_, self.feature_variance_ = chosen.gamma, float(self.feature_variance)
@@ -373,8 +303,8 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
         self.criterion_path_ = chosen.selection.criterion
         self.loo_predictions_ = self._shaped(left_out)
         known = np.isfinite(left_out).all(axis=1)
-        part = loss if known.all() else _rows_of(loss, np.flatnonzero(known))
-        self.loo_log_loss_ = part.log_loss(left_out[known])
+        part = loss if known.all() else loss.take(np.flatnonzero(known))
+        self.loo_log_loss_ = part.criterion(left_out[known])
         right = winner(left_out[known]) == winner(part.targets)
         self.loo_score_ = float(np.average(right, weights=part.s))
 
@@ -419,63 +349,15 @@ class GRLogisticClassifier(LogisticSummary, Classification, ChosenWidth):
         values = super().decision_function(X)
         if not return_std:
             return values
-        return values, self._shaped(np.sqrt(np.maximum(self._logit_variance(X), 0)))
+        return values, self._shaped(np.sqrt(np.maximum(self._laplace_variance(X), 0)))
 
-    def _fitted_loss(self) -> tuple[_Features, LogisticLoss]:
-        """Return the features as the solver saw them, and what was minimised."""
-        training = Training(
-            Samples(self.X_fit_, None, None, self._targets_fit, self._weights_fit),
-            FreeFeatures(self.features_, self.feature_names_free_),
-            self._T_fit,
-            self.kernel_,
-        )
-        features = _as_features(training, float(self.feature_variance_))
+    def _fitted_loss(self) -> tuple[SolverFeatures, LogisticLoss]:
+        training = self._fitted_training()
+        features = solver_features(training, float(self.feature_variance_))
         s = np.ones(len(self._T_fit)) if self._weights_fit is None else self._weights_fit
         kind = MultinomialLoss if self._multinomial else OneVersusRest
-        problem = _problem_of(training, features, stored=self._multinomial)
+        problem = solver_problem(training, features, stored=self._multinomial, what="logistic")
         return features, kind(problem, self._targets_fit, s, self._copies_fit)
-
-    def _logit_variance(self, X: Any) -> FloatArray:
-        """Return the variances (n, k) of the functions at X."""
-        checked = self._check_new(X)
-        T = self._features_at(checked, X)
-
-        def kernel_at(rows: slice) -> FloatArray:
-            return np.asarray(self.kernel_.matrix(self.X_fit_, checked[rows]))
-
-        return self._variance_of(kernel_at, self.kernel_.diagonal(checked), T)
-
-    def _coefficient_variance(self) -> FloatArray:
-        """Return the variances (l, k) of the features' coefficients; NaN where they are not defined."""
-        R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
-        n, m = self.n_features_free_, len(self._T_fit)
-        # A coefficient is the function at a point where the kernel is 0 and the features a unit vector.
-        T = np.eye(n) if R is None else R
-        variance = self._variance_of(lambda rows: np.zeros((m, len(T[rows]))), np.zeros(n), T)
-        undefined = polynomial_columns(self.kernel_, self.X_fit_, self._T_fit)
-        variance[undefined] = np.nan
-        variance[~self.feature_support_] = np.nan
-        return variance
-
-    def _variance_of(
-        self, kernel_at: Callable[[slice], FloatArray], prior: FloatArray, T: FloatArray
-    ) -> FloatArray:
-        """Return the variances (n, k) where the kernel has values K (m, n) in slices, and the features T."""
-        features, loss = self._fitted_loss()
-        m = len(self._T_fit)
-        step = max(2048, m // 2)
-        Z_fit, Z = np.empty((m, 0)), np.empty((len(T), 0))
-        tau = 0.0
-        if features.parts is not None:
-            tau, Z_fit = features.variance, features.parts.Z
-            T, Z = features.parts.at(T)
-            prior = prior + tau * np.einsum("ij,ij->i", Z, Z)
-        blocks = []
-        for start in range(0, len(T), step):
-            at = slice(start, start + step)
-            K = kernel_at(at) + tau * (Z_fit @ Z[at].T)
-            blocks.append(loss.variance(self._f_fit, self.regularization_, K, prior[at], T[at]))
-        return np.concatenate(blocks)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of the probabilities.
@@ -516,38 +398,6 @@ _SEPARATED = (
 )
 
 
-def _as_features(training: Training, variance: float) -> _Features:
-    """Return the features for the solver."""
-    assert training.kernel is not None
-    samples = training.samples
-    free = np.isinf(variance) or is_as_good_as_free(training.kernel, samples.X, variance)
-    if free or training.T.shape[1] == 0:
-        return _Features(training.T, None)
-    # The prior is about columns in the units of the samples, whatever weights a Newton step gives them.
-    parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
-    return _Features(parts.F, parts, variance)
-
-
-def _problem_of(training: Training, features: _Features, *, stored: bool) -> KernelProblem:
-    """Return the problem that every step solves with other weights, its kernel matrix stored if it fits.
-
-    stored: it must be.
-    """
-    assert training.kernel is not None
-    m, X = training.n_samples, training.samples.X
-    whole, factor = 8.0 * m * m, memory.solve_bytes(m + 1, "double")
-    if features.parts is None and not stored and not memory.fits(whole + factor):
-        memory.require(factor, f"a logistic model of {m} samples", "use fewer samples")
-        return KernelProblem(training.kernel, X, features.T, None)
-    # The factor of several classes is a whole square, and made from another.
-    needed = whole + (2 * whole if stored else factor)
-    memory.require(needed, f"a logistic model of {m} samples", "use fewer samples")
-    gram = training.kernel.matrix(X, X)
-    if features.parts is not None:
-        gram = gram + features.variance * (features.parts.Z @ features.parts.Z.T)
-    return KernelProblem(StoredGram(), gram, features.T, None)
-
-
 def _drawn_rows(X: Any, labels: Any, most: int) -> Any:
     """Return rows of at most so many points, about as many of each class as there are; None: all."""
     if len(labels) <= most:
@@ -560,24 +410,6 @@ def _drawn_rows(X: Any, labels: Any, most: int) -> Any:
     return np.sort(np.concatenate(rows))
 
 
-def _rows_of(loss: LogisticLoss, rows: Any) -> LogisticLoss:
-    """Return the problem of some rows, its kernel matrix stored."""
-    part = loss.problem.take(rows, loss.s[rows])
-    problem = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, None)
-    return type(loss)(problem, loss.targets[rows], loss.s[rows], loss.copies[rows])
-
-
 def _columns_of_all(targets: FloatArray) -> FloatArray:
     """Return targets with a column for each of two classes too."""
     return np.hstack([-targets, targets]) if targets.shape[1] == 1 else targets
-
-
-def _size(loss: LogisticLoss) -> float:
-    """Return the mean of the kernel's variances at the rows, beside the features."""
-    Phi, T = loss.problem.kernel_matrix(), loss.problem.T
-    Q = FeatureSpan(T, loss.s).Q
-    roots = np.sqrt(loss.s)[:, None]
-    inside = np.sum((roots * Q) * (Phi @ (roots * Q)))
-    trace = float(loss.s @ np.diagonal(Phi) - inside)
-    total = float(loss.s.sum())
-    return trace / total if trace > 1e-10 * float(loss.s @ np.abs(np.diagonal(Phi))) else 1.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 from grls import GRLogisticClassifier
-from grls import logistic as _logistic
+from grls._models import smooth_machine as _smooth_machine
 from grls.kernels import Gaussian, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
@@ -169,12 +169,12 @@ def test_scaling_the_kernel_scales_the_choice():
 def test_of_many_rows_some_choose(n_classes, monkeypatch):
     X, y = data(300, n_classes)
     whole = GRLogisticClassifier(Gaussian(1.0)).fit(X, y)
-    monkeypatch.setattr(_logistic, "_WORK_OF_CHOICE", 120.0**3 * n_classes)
+    monkeypatch.setattr(_smooth_machine, "WORK_OF_CHOICE", 120.0**3 * n_classes)
     part = GRLogisticClassifier(Gaussian(1.0)).fit(X, y)
     assert 0.1 < part.regularization_ / whole.regularization_ < 10
     assert np.all(np.isfinite(part.loo_predictions_))  # all rows, by the final model
     assert_allclose(part.loo_log_loss_, whole.loo_log_loss_, rtol=0.05)
-    monkeypatch.setattr(_logistic, "_WORK_OF_SCORE", 0.0)
+    monkeypatch.setattr(_smooth_machine, "WORK_OF_SCORE", 0.0)
     part.fit(X, y)
     known = np.isfinite(part.loo_predictions_.reshape(300, -1)).all(axis=1)
     assert 100 < known.sum() < 200

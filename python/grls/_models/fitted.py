@@ -1,4 +1,4 @@
-"""The problem that a fitted model of least squares has solved, for what is asked of it afterwards."""
+"""The problem that a model of least squares solves, and again for what is asked of it afterwards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.results import Outputs
 from .._validation import FloatArray
+from ..kernels import Function, Kernel
 from ..kernels.polynomials import needed_polynomials
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
@@ -50,3 +52,32 @@ class FittedProblem:
         counts = problem.weights_or_ones if model._counts_fit is None else model._counts_fit
         gammas = np.array(np.broadcast_to(model.regularization_, c.shape[1]), dtype=np.float64)
         return cls(problem, parts, tau, model._targets_fit, counts, gammas, c)
+
+
+def solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **options: Any) -> Outputs:
+    """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
+    n_outputs = targets.shape[1]
+    each = np.broadcast_to(gammas, n_outputs)
+    parts = []
+    for gamma in np.unique(each):
+        mine = np.flatnonzero(each == gamma)
+        parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
+    return Outputs.join(parts, n_outputs)
+
+
+def not_definite(kernel: Kernel, regularization: float | str, n_samples: int, found: str) -> str:
+    """Return what to say of a matrix without a factor."""
+    message = (
+        f"the matrix of the kernel {kernel!r} on {n_samples} samples with regularization={regularization!r} "
+        f"is not positive definite to working precision ({found}); "
+    )
+    if kernel.order is None:
+        return (
+            message
+            + "this kernel is not positive definite by nature: choose another, or a larger regularization"
+        )
+    return message + (
+        "choose a larger regularization, a smaller kernel width, or remove repeated rows"
+        if not isinstance(kernel, Function)
+        else "check that the matrix is a kernel's, or choose a larger regularization"
+    )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import log_expit, log_softmax, logsumexp
 
-from .._solvers.binary_logistic import BinaryLogistic
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.multinomial import Laplace, Multinomial
 from .._solvers.newton import Minimum, State
 from .._solvers.runtime import blas_limited
+from .._solvers.smooth import Logistic, SmoothProblem
 from .._validation import FloatArray
 from .classification import winner
+from .smooth_functions import SeparateFunctions, kernel_size, stored_part
 
 
 def log_probabilities(f: FloatArray, *, multinomial: bool) -> FloatArray:
@@ -37,51 +39,41 @@ class _Classes:
     s: FloatArray  # (m,)
     copies: FloatArray  # (m,): the share of a row's weight that leaving it out takes away
 
+    criterion_name = "log loss"
+    nothing_left = 0.01  # rows left out are 99 % sure
+    smallest_gamma = 5e-9
+
     def start(self) -> State:
         """Return the model that is zero everywhere."""
         return State.zero(self.problem.T, self.targets.shape[1])
 
-    def log_loss(self, f: FloatArray) -> float:
+    def criterion(self, f: FloatArray) -> float:
         """Return the weighted mean log loss of functions (m, k)."""
         logs = log_probabilities(f, multinomial=isinstance(self, MultinomialLoss))
         own = logs[np.arange(len(f)), winner(self.targets)]
         return float(-np.average(own, weights=self.s))
 
+    def unit(self) -> float:
+        """Return the γ at which kernel and loss are of one size."""
+        return kernel_size(self.problem, self.s)
 
-class OneVersusRest(_Classes):
+    def take(self, rows: Any) -> Any:
+        """Return the problem of some rows, its kernel matrix stored."""
+        problem = stored_part(self.problem, rows, self.s[rows])
+        return type(self)(problem, self.targets[rows], self.s[rows], self.copies[rows])
+
+
+class OneVersusRest(_Classes, SeparateFunctions):
     """Each class against all others, or two classes."""
 
-    def _binary(self, p: int) -> BinaryLogistic:
-        return BinaryLogistic(self.problem, self.targets[:, p], self.s)
+    def one(self, p: int) -> SmoothProblem:
+        """Return the problem of a class."""
+        return SmoothProblem(self.problem, Logistic(self.targets[:, p]), self.s)
 
-    def minima(self, gamma: float, start: State, tol: float, max_iter: int) -> list[Minimum]:
-        """Return the minimum of each class."""
-        classes = range(self.targets.shape[1])
-        return [self._binary(p).minimum(gamma, start.column(p), tol, max_iter) for p in classes]
-
-    def leave_one_out(self, state: State, gamma: float) -> FloatArray:
-        """Return the functions (m, k) at each row by the model without it."""
-        columns = [
-            self._binary(p).leave_one_out(state.column(p), gamma, self.copies)
-            for p in range(self.targets.shape[1])
-        ]
-        return np.hstack(columns)
-
-    def degrees_of_freedom(self, f: FloatArray, gamma: float) -> float:
-        """Return the effective degrees of freedom of all functions (m, k)."""
-        state = State(f, f, f, f)  # of which only the values matter
-        each = [self._binary(p).leverages(state.column(p), gamma) for p in range(f.shape[1])]
-        return float(np.sum(each))
-
-    def variance(
-        self, f: FloatArray, gamma: float, K: FloatArray, prior: FloatArray, T_new: FloatArray
-    ) -> FloatArray:
-        """Return the variances (n, k) of the functions at new points; f (m, k) at the samples."""
-        state = State(f, f, f, f)  # of which only the values matter
-        columns = [
-            self._binary(p).variance(state.column(p), gamma, K, prior, T_new) for p in range(f.shape[1])
-        ]
-        return np.stack(columns, axis=1)
+    @property
+    def n_functions(self) -> int:
+        """How many classes there are, or one for two."""
+        return int(self.targets.shape[1])
 
 
 class MultinomialLoss(_Classes):
@@ -123,12 +115,12 @@ LogisticLoss = OneVersusRest | MultinomialLoss
 
 def separates(T: FloatArray, y: FloatArray) -> bool:
     """Whether some combination of the features is ≥ 0 on one class, ≤ 0 on the other, not 0 everywhere."""
-    return _improves(y[:, None] * _scaled(T))
+    return improves(y[:, None] * scaled_columns(T))
 
 
 def separates_classes(T: FloatArray, targets: FloatArray) -> bool:
     """Whether features with coefficients for each class can lower the loss of some row and raise none."""
-    T, own = _scaled(T), winner(targets)
+    T, own = scaled_columns(T), winner(targets)
     m, k = targets.shape
     rows = np.arange(m)
     margins = []
@@ -138,16 +130,17 @@ def separates_classes(T: FloatArray, targets: FloatArray) -> bool:
         signs[np.arange(len(others)), own[others]] = 1
         signs[:, c] = -1
         margins.append(sparse.hstack([sparse.csr_matrix(signs[:, [p]] * T[others]) for p in range(k)]))
-    return _improves(sparse.vstack(margins).tocsr())
+    return improves(sparse.vstack(margins).tocsr())
 
 
-def _scaled(T: FloatArray) -> FloatArray:
+def scaled_columns(T: FloatArray) -> FloatArray:
+    """Return the columns that are not zero, each divided by its largest value."""
     T = np.asarray(T, dtype=np.float64)
     size = np.abs(T).max(axis=0, initial=0)
     return np.asarray(T[:, size > 0] / size[size > 0])
 
 
-def _improves(margins: FloatArray) -> bool:
+def improves(margins: FloatArray) -> bool:
     """Whether some combination of the columns is ≥ 0 in every row and not 0 everywhere."""
     n_rows, n_columns = margins.shape
     if n_columns == 0:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
-from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import FloatArray
 from ..summary import Summary, Table, Value, Values
 from .classification import OneVersusAll, winner
-from .summaries import DROPPED
+from .wald import machine_facts, wald_table
 
 
 class LogisticSummary(OneVersusAll):
@@ -48,7 +43,7 @@ class LogisticSummary(OneVersusAll):
         f, gamma, weights = self._f_fit, float(self.regularization_), loss.s
         truth = winner(self._targets_fit)
         rows = float(weights.sum())
-        likelihood = -rows * loss.log_loss(f)
+        likelihood = -rows * loss.criterion(f)
         shares = np.bincount(truth, weights, minlength=len(self.classes_)) / rows
         null = -2 * rows * float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
         edf = loss.degrees_of_freedom(f, gamma)
@@ -69,7 +64,7 @@ class LogisticSummary(OneVersusAll):
         names = [str(label) for label in self.classes_]
         counts = [float(weights[truth == j].sum()) for j in range(len(names))]
         sections: list[Table | Values] = [
-            self._facts(rows),
+            machine_facts(self, rows, [Value("n_classes", "classes", len(self.classes_))]),
             self._coefficients(names),
             Table("classes", "class", names, {"rows": counts}),
             Values("fit", values),
@@ -81,23 +76,6 @@ class LogisticSummary(OneVersusAll):
             notes.append("The features have a prior, which draws their coefficients towards zero.")
         return Summary(type(self).__name__, sections, notes, self.fit_warnings_)
 
-    def _facts(self, rows: float) -> Values:
-        how = f"chosen by {self.regularization!r}" if isinstance(self.regularization, str) else "given"
-        kernel = re.sub(r"\d+\.\d{6,}(e-?\d+)?", lambda found: f"{float(found[0]):.6g}", repr(self.kernel_))
-        kept, n_features = int(self.feature_support_.sum()), self.n_features_free_
-        shown = None if kept == n_features else f"{kept} of {n_features}"
-        gamma = float(self.regularization_)
-        return Values(
-            "",
-            [
-                Value("n_rows", "rows", rows),
-                Value("n_classes", "classes", len(self.classes_)),
-                Value("n_features", "features", kept, shown),
-                Value("kernel", "kernel", kernel),
-                Value("regularization", "regularization γ", gamma, f"{gamma:.4g}, {how}"),
-            ],
-        )
-
     def _coefficients(self, names: list[str]) -> Table:
         """Return the coefficients of all functions with Wald's tests."""
         features, support = list(self.feature_names_free_), self.feature_support_
@@ -106,20 +84,4 @@ class LogisticSummary(OneVersusAll):
         k = coefficients.shape[1]
         labels = [f if k == 1 else f"{name}: {f}" for name in (names if k > 1 else [""]) for f in features]
         dropped = [labels[p * len(features) + j] for p in range(k) for j in np.flatnonzero(~support)]
-        return _wald(labels, np.where(support[:, None], coefficients, np.nan).T, std.T, dropped)
-
-
-def _wald(labels: list[str], value: FloatArray, std: FloatArray, dropped: list[str]) -> Table:
-    value, std = value.ravel(), std.ravel()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = value / std
-    away = float(stats.norm.ppf(0.975)) * std
-    columns: dict[str, Any] = {
-        "coefficient": value,
-        "SE": std,
-        "z": z,
-        "p": 2 * stats.norm.sf(np.abs(z)),
-        "2.5 %": value - away,
-        "97.5 %": value + away,
-    }
-    return Table("coefficients", "feature", labels, columns, dict.fromkeys(dropped, DROPPED))
+        return wald_table(labels, np.where(support[:, None], coefficients, np.nan).T, std.T, dropped)

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite
 
 from .._validation import FloatArray, sample_weights
 from .._warnings import recorded
-from .samples import with_groups, with_noise
+from .samples import with_groups, with_noise, with_offset
 
 R = TypeVar("R", bound="Regression")
 
@@ -68,14 +68,24 @@ class Regression(RegressionFunction):
         """
         return self._fit_values(X, y, sample_weight)
 
-    def _fit_values(self: R, X: Any, y: Any, sample_weight: Any, groups: Any = None, noise: Any = None) -> R:
+    def _fit_values(
+        self: R,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any = None,
+        noise: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> R:
         with self._timed_fit(), recorded() as messages:
             self._check_parameters()
             checked, values = self._check_values(X, y)
             weights = sample_weights(sample_weight, checked)
             self._one_output = values.ndim == 1
             samples = self._samples(checked, X, values, values.reshape(len(values), -1), weights)
-            self._fit(with_noise(with_groups(samples, groups, len(values)), noise, len(values)))
+            samples = with_noise(with_groups(samples, groups, len(values)), noise, len(values))
+            self._fit(with_offset(samples, offset, exposure, len(values)))
             self.fit_warnings_ = messages
         return self
 

@@ -29,6 +29,7 @@ class Samples:
     counts: FloatArray | None = None  # (m,): how many rows each stands for, where that is not its weight
     labels: Labels | None = None  # (m,): groups that are left out together
     group_names: Any = None  # what they were called
+    offset: FloatArray | None = None  # (m,): what is known of each row's function, and not learnt
 
     @property
     def given(self) -> Any:
@@ -99,6 +100,41 @@ def noise_variances(noise: Any, n_rows: int) -> FloatArray:
             "exactly give it a variance far below the others"
         )
     return np.asarray(variances)
+
+
+def with_offset(samples: Samples, offset: Any, exposure: Any, n_given: int) -> Samples:
+    """Return the samples with the offsets that `fit` was given for all its rows."""
+    known = offsets(offset, exposure, n_given)
+    if known is not None:
+        samples.offset = known if samples.rows is None else known[samples.rows]
+    return samples
+
+
+def offsets(offset: Any, exposure: Any, n_rows: int) -> FloatArray | None:
+    """Return what is known of the linear predictor, (n,): the offset plus the logarithm of the exposure.
+
+    None where neither is given; ValueError where they cannot be right.
+    """
+    total = None
+    for values, name in ((offset, "offset"), (exposure, "exposure")):
+        if values is None:
+            continue
+        each = np.full(n_rows, values, dtype=np.float64) if np.ndim(values) == 0 else values
+        each = check_array(each, ensure_2d=False, dtype=np.float64, input_name=name)
+        if each.shape != (n_rows,):
+            raise ValueError(
+                f"{name} must hold a number for each of the {n_rows} rows, got shape {each.shape}"
+            )
+        if name == "exposure":
+            if np.any(each <= 0):
+                worst = int(each.argmin())
+                raise ValueError(
+                    f"exposure must be positive, but row {worst} has {each[worst]:g}: a row in which nothing "
+                    "could be counted tells nothing, leave it out"
+                )
+            each = np.log(each)
+        total = each if total is None else total + each
+    return None if total is None else np.asarray(total)
 
 
 _MANY_COLUMNS = 10**8

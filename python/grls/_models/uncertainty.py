@@ -221,11 +221,12 @@ class Uncertainty(PosteriorFunction):
             self._add_estimation_variance(points, T, variance)
         if with_noise:
             own = np.einsum("iik->ik", variance) if return_cov else variance  # a view
-            own += self._noise_at(noise, len(T))[:, None] * self.noise_variance_
+            own += self._noise_at(noise, points)[:, None] * self.noise_variance_
         return variance if return_cov else np.asarray(np.sqrt(np.maximum(variance, 0)))
 
-    def _noise_at(self, noise: Any, n_rows: int) -> FloatArray:
-        """Return the noise at new points in units of `noise_variance_`, (n,)."""
+    def _noise_at(self, noise: Any, points: Any) -> FloatArray:
+        """Return the noise at new points, checked, in units of `noise_variance_`, (n,)."""
+        n_rows = int(points.shape[0])
         if noise is None:
             if self._knows_noise:
                 raise ValueError(

@@ -10,11 +10,12 @@ import numpy as np
 from .. import _core
 from .._validation import FloatArray
 from . import kernel_values, memory
+from .dual_program import DualProgram
 from .groups import Groups
 from .kernel_values import Formula, Gram, GramSource
 from .posterior import Posterior
 from .rank import dependence_tolerance
-from .results import Gradient, Path, ReducedMatrix, Solution, SvmSolution
+from .results import Gradient, Path, PiecewiseSolution, ReducedMatrix, Solution, SvmSolution
 from .runtime import get_num_threads
 
 
@@ -176,4 +177,35 @@ class KernelProblem:
             cache_bytes=cache_bytes,
             start=start,
             only=list(only),
+        )
+
+    def piecewise(
+        self,
+        programs: list[DualProgram],
+        *,
+        solver: str,
+        tol: float,
+        max_iter: int,
+        cache_bytes: float,
+        start: FloatArray | None = None,
+        chained: bool = False,
+    ) -> PiecewiseSolution:
+        """Return the coefficients of all programs, which share the kernel's values.
+
+        start: (m, k) to begin with; of `chained` programs (m, 1), for the first, and each further one begins
+        where the last one ended.
+        """
+        arguments = self._arguments()
+        arguments["dependence"] = arguments.pop("tolerance")
+        arguments["weights"] = self.weights_or_ones
+        for name in ("t", "lower", "upper", "kappa_up", "kappa_down", "epsilon"):
+            arguments[name] = np.column_stack([getattr(program, name) for program in programs])
+        return _core.piecewise_fit(
+            **arguments,
+            solver=solver,
+            tolerance=tol,
+            max_iterations=max_iter,
+            cache_bytes=cache_bytes,
+            start=start,
+            chained=chained,
         )

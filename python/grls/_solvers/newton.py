@@ -15,6 +15,7 @@ LEAST_CURVATURE = 1e-10
 
 _ARMIJO = 1e-4
 _HALVINGS = 40
+_NOTHING = 1e-20  # to gain: the objective is zero but for rounding errors
 
 
 @dataclass
@@ -96,6 +97,7 @@ def minimise(
         moved = line_search(state, target, objective, value, slope)
         if moved is not None:
             state, value = moved
-        if decrement <= tol * min(1.0, value) or moved is None:
-            return Minimum(state, value, iteration, decrement, decrement <= max(tol, 1e-12), kept)
+        if decrement <= max(tol * min(1.0, value), _NOTHING) or moved is None:
+            enough = max(tol, 1e-12) * max(1.0, value)
+            return Minimum(state, value, iteration, decrement, decrement <= enough, kept)
     return Minimum(state, value, max_iter, decrement, False, kept)

@@ -1,12 +1,14 @@
-"""Logistic regression of two classes on a kernel matrix: Newton's method, and what the last step knows.
+"""A smooth convex loss of single rows on a kernel matrix: Newton's method, and what the last step knows.
 
 A Newton step is the weighted least-squares problem of the core, (Φ + 2γΣs/(sw)) c + Tβ = f + g/w, with the
-curvature w = p(1 − p) of each row's loss and g minus its slope.
+curvature w of each row's loss and g minus its slope. What loss it is, `RowLoss` says: `Logistic` of two
+classes here, those of regression in `grls._models.families`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -16,28 +18,50 @@ from .kernel_problem import KernelProblem
 from .newton import LEAST_CURVATURE, Minimum, State, minimise
 
 
+class RowLoss(Protocol):
+    """The losses of all rows as functions of the model's values there, f (m,)."""
+
+    def values(self, f: FloatArray) -> FloatArray:
+        """Return the loss of each row, (m,)."""
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """Return minus the derivative of each row's loss, (m,)."""
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """Return the second derivative of each row's loss, (m,), at least a little positive."""
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """The loss log(1 + exp(−yf)) of two classes."""
+
+    y: FloatArray  # (m,): ±1
+
+    def values(self, f: FloatArray) -> FloatArray:
+        """Return the loss of each row, (m,)."""
+        return np.asarray(-log_expit(self.y * f))
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """Return minus the derivative of each row's loss, (m,): t − p without cancellation."""
+        return np.asarray(self.y * expit(-self.y * f))
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """Return the second derivative of each row's loss, (m,)."""
+        return np.asarray(np.maximum(expit(f) * expit(-f), LEAST_CURVATURE))
+
+
 @dataclass
-class BinaryLogistic:
-    """1/Σs Σ_i s_i log(1 + exp(−y_i f_i)) + γ cᵀΦc."""
+class SmoothProblem:
+    """1/Σs Σ_i s_i V_i(f_i) + γ cᵀΦc."""
 
     problem: KernelProblem  # its weights are those of the last step
-    y: FloatArray  # (m,): ±1
+    loss: RowLoss
     s: FloatArray  # (m,)
 
     def objective(self, state: State, gamma: float) -> float:
         """Return what is minimised."""
-        loss = self.s @ -log_expit(self.y * state.f[:, 0]) / self.s.sum()
+        loss = self.s @ self.loss.values(state.f[:, 0]) / self.s.sum()
         return float(loss + gamma * np.sum(state.c * state.Kc))
-
-    def slopes(self, state: State) -> FloatArray:
-        """Return minus the derivative of each row's loss, (m,): t − p without cancellation."""
-        return np.asarray(self.y * expit(-self.y * state.f[:, 0]))
-
-    @staticmethod
-    def curvature(state: State) -> FloatArray:
-        """Return the second derivative of each row's loss, (m,)."""
-        f = state.f[:, 0]
-        return np.asarray(np.maximum(expit(f) * expit(-f), LEAST_CURVATURE))
 
     def minimum(self, gamma: float, start: State, tol: float, max_iter: int) -> Minimum:
         """Return the minimum of the objective."""
@@ -51,13 +75,14 @@ class BinaryLogistic:
 
     def weighted(self, state: State, gamma: float) -> tuple[KernelProblem, float]:
         """Return the least-squares problem of a Newton step, and its γ: 2γΣs / Σ(sw)."""
-        self.problem.weights = self.s * self.curvature(state)
+        self.problem.weights = self.s * self.loss.curvature(state.f[:, 0])
         return self.problem, float(2 * gamma * self.s.sum() / self.problem.weights.sum())
 
     def _newton_step(self, state: State, gamma: float) -> tuple[State, float, list[int]]:
         problem, gamma_weighted = self.weighted(state, gamma)
-        slopes = self.slopes(state)
-        response = state.f[:, 0] + slopes / self.curvature(state)
+        f = state.f[:, 0]
+        slopes = self.loss.slopes(f)
+        response = f + slopes / self.loss.curvature(f)
         solution = problem.solve(response[:, None], gamma_weighted)
         c, beta = np.ascontiguousarray(solution.c), solution.beta
         Kc = problem.kernel_times(c)
@@ -72,9 +97,10 @@ class BinaryLogistic:
         With h = 1 − shift · B_ii / (sw) a row without its share v of the weight is predicted
         f − v h/(1 − vh) · g/w.
         """
+        f = state.f[:, 0]
         left = 1 - self.leverages(state, gamma)
         moved = copies * (1 - left) / ((1 - copies) + copies * left)
-        return np.asarray(state.f - (moved * self.slopes(state) / self.curvature(state))[:, None])
+        return np.asarray((f - moved * self.loss.slopes(f) / self.loss.curvature(f))[:, None])
 
     def leverages(self, state: State, gamma: float) -> FloatArray:
         """Return h (m,), the share of itself in what the last Newton step says of each row."""

@@ -1,4 +1,4 @@
-"""The choice of γ for logistic losses by approximate leave-one-out, along a path of warm starts."""
+"""The choice of γ for smooth losses by approximate leave-one-out, along a path of warm starts."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
 
 # γ in units of the kernel's size. At the largest the kernel has no say, whatever all rows agree on; at the
-# smallest it fits anything, and rounding errors begin to show.
-_LARGEST, _SMALLEST = 5.0, 5e-9
+# smallest, which the loss knows, it fits anything, and rounding errors begin to show.
+_LARGEST = 5.0
 
 _ENOUGH = 1e-6  # share of the objective that a Newton step may promise on the way
 _MOST_STEPS = 50
 _PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
-_NOTHING_LEFT = 0.01  # log loss below which there is nothing to gain: rows left out are 99 % sure
 _PRECISION = 0.02  # of log γ
 
 
-class LogisticLoss(Protocol):
-    """A logistic problem of one or more classes."""
+class SmoothLoss(Protocol):
+    """A problem of one or more functions with a smooth loss."""
+
+    criterion_name: str  # of what rows left out are judged by
+    nothing_left: float  # its value below which there is nothing to gain
+    smallest_gamma: float  # in units of the kernel's size
 
     def start(self) -> State: ...
 
@@ -34,15 +37,15 @@ class LogisticLoss(Protocol):
 
     def leave_one_out(self, state: State, gamma: float) -> FloatArray: ...
 
-    def log_loss(self, f: FloatArray) -> float: ...
+    def criterion(self, f: FloatArray) -> float: ...
 
 
 @dataclass
-class LogisticSelection:
+class SmoothSelection:
     """The curve, and the choice."""
 
     path: FloatArray  # (g,) γ in ascending order
-    criterion: FloatArray  # (g,) log loss of the rows left out
+    criterion: FloatArray  # (g,) of the rows left out
     chosen: float
     state: State  # the model there, nearly at its minimum
     predictions: FloatArray  # (m, k): of each row by the model without it
@@ -52,7 +55,7 @@ class LogisticSelection:
 class _Walk:
     """The criterion along γ, each model starting from the nearest larger γ."""
 
-    loss: LogisticLoss
+    loss: SmoothLoss
     steps: Steps  # told of each γ
     check: Callable[[list[Minimum]], None]  # of the first model
     states: dict[float, State] = field(default_factory=dict)
@@ -71,22 +74,22 @@ class _Walk:
         state = State.joined([each.state for each in minima])
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             predictions = self.loss.leave_one_out(state, gamma)
-            value = self.loss.log_loss(predictions)
+            value = self.loss.criterion(predictions)
         value = value if np.isfinite(value) else np.inf
         self.states[gamma] = state
         self.values[gamma] = value
         if self.best is None or (value, -gamma) < (self.values[self.best[0]], -self.best[0]):
             self.best = gamma, predictions
-        reached = f"leave-one-out log loss {value:.6g}"
+        reached = f"leave-one-out {self.loss.criterion_name} {value:.6g}"
         self.steps.done(f"regularization {gamma:.3g}: {reached}", reached)
         return value
 
 
-def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
+def gammas_to_try(specification: Any, unit: float, smallest: float) -> tuple[FloatArray, bool]:
     """Return the γ to try in descending order, and whether the best is refined; `unit`: the kernel's size."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
-        return np.geomspace(_LARGEST, _SMALLEST, count) * unit, True
+        return np.geomspace(_LARGEST, smallest, count) * unit, True
     values = np.sort(np.asarray(specification, dtype=np.float64).ravel())[::-1]
     if values.size == 0 or not np.all(np.isfinite(values)) or values[-1] <= 0:
         raise ValueError("regularization_grid must hold positive, finite numbers")
@@ -94,13 +97,13 @@ def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
 
 
 def select(
-    loss: LogisticLoss,
+    loss: SmoothLoss,
     gammas: FloatArray,
     *,
     refine: bool,
     check: Callable[[list[Minimum]], None],
     stages: Stages,
-) -> LogisticSelection:
+) -> SmoothSelection:
     """Follow the criterion from the largest γ down, and choose where it is smallest.
 
     With `refine` the walk ends where smaller γ have not gained for a while, and the best γ is refined between
@@ -122,7 +125,7 @@ def select(
     best, predictions = walk.best
     path = np.array(sorted(walk.values))
     criterion = np.array([walk.values[gamma] for gamma in path])
-    return LogisticSelection(path, criterion, best, walk.states[best], predictions)
+    return SmoothSelection(path, criterion, best, walk.states[best], predictions)
 
 
 def _follow(walk: _Walk, gammas: FloatArray, refine: bool) -> list[float]:
@@ -138,7 +141,8 @@ def _follow(walk: _Walk, gammas: FloatArray, refine: bool) -> list[float]:
         tried.append(gamma)
         assert walk.best is not None
         best = walk.best[0]
-        if refine and (len(tried) - 1 - tried.index(best) >= _PATIENCE or walk.values[best] < _NOTHING_LEFT):
+        enough = walk.values[best] < walk.loss.nothing_left
+        if refine and (len(tried) - 1 - tried.index(best) >= _PATIENCE or enough):
             break
     return tried
 

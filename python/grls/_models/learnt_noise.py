@@ -1,0 +1,222 @@
+"""Noise that depends on x: its variance, an exponential of a second kernel machine, learnt in turns.
+
+Rows left out of the model miss their targets by e_i, whose variance is that of the noise, σ²(x_i), plus v_i,
+that of the function without the row. So t_i = e_i² σ_i²/(σ_i² + v_i), with the σ_i of the last turn, is the
+noise's variance on average, and, if it is normal, σ_i² times a χ² variable: the gamma family with a
+logarithmic link (`families.GAMMA`), of which approximate leave-one-out chooses γ. Then the model is fitted
+again with the noise of each row. See docs/math.md, section "Noise that is learnt".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from .._selection import smooth
+from .._selection.starts import drawn_rows
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.kernel_values import StoredGram
+from .._solvers.newton import State
+from .._validation import FloatArray
+from .._warnings import muted
+from .cross_validation import leave_out
+from .families import GAMMA
+from .family_loss import FamilyLoss
+from .fitted import FittedProblem
+from .progress import Stages
+from .samples import FreeFeatures, Samples, require_rows_alone, with_noise
+from .smooth_machine import most_rows_to_choose
+from .uncertainty import Uncertainty
+
+_MOST_TURNS, _STEADY = 12, 0.02  # turns at most; mean change of the noise's logarithm that ends them
+_TOLERANCE, _MOST_STEPS = 1e-8, 100
+_LEAST = 1e-6  # share of the mean squared residual: less is a row that was met by chance
+_LARGEST_RATIO = 1e6  # of variances: beyond it rows count for nothing, or for all
+
+
+@dataclass(frozen=True)
+class LearntNoise:
+    """σ²(x), up to a factor: exp(Σ_i c_i k(x_i, x) + β)."""
+
+    kernel: kernels.Kernel
+    X: Any  # (m, d)
+    c: FloatArray  # (m, 1)
+    constant: float
+    regularization: float
+    limits: tuple[float, float]  # of the logarithm, at the samples
+
+    def at(self, points: Any) -> FloatArray:
+        """Return it at checked points, (n,)."""
+        log = self.kernel.times(points, self.X, self.c)[:, 0] + self.constant
+        return np.asarray(np.exp(np.clip(log, *self.limits)))
+
+
+class LearnsNoise(Uncertainty):
+    """A regressor with the parameter `noise`, which may be "learn"."""
+
+    _learnt_noise: LearntNoise | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.noise is None:
+            return
+        if not isinstance(self.noise, str) or self.noise != "learn":
+            raise ValueError(
+                f'noise must be None or "learn", got {self.noise!r}; known variances of the rows go to '
+                "fit(X, y, noise=…)"
+            )
+        if self.formulation != "exact" or self.solver != "cholesky":
+            raise ValueError('noise="learn" needs formulation="exact" and solver="cholesky"')
+        if not isinstance(self.regularization, str) and not self.regularization > 0:
+            raise ValueError('noise="learn" needs a positive regularization')
+        if self.noise_variance is not None:
+            raise ValueError('noise="learn" estimates the noise: leave noise_variance=None')
+
+    def _fit(self, samples: Samples) -> None:
+        learnt = None
+        if self.noise is not None:
+            if samples.counts is not None:
+                raise ValueError("the noise is given, or learnt: fit(X, y, noise=…) needs noise=None")
+            learnt, samples = learn_noise(self, samples, super()._fit, self._stages)
+        super()._fit(samples)
+        self._learnt_noise = learnt
+
+    def _noise_at(self, noise: Any, points: Any) -> FloatArray:
+        if self._learnt_noise is None:
+            return super()._noise_at(noise, points)
+        if noise is not None:
+            raise ValueError('the model has learnt the noise (noise="learn"): leave out noise=…')
+        return self._learnt_noise.at(points)
+
+    def predict_noise(self, X: Any) -> FloatArray:
+        """Return the variance of the noise at any points, of a model that has learnt it.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Variances; `noise_variance_` is their geometric mean over the training rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from grls import GRLSRegressor
+        >>> from grls.kernels import Gaussian
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.uniform(0, 10, (200, 1))
+        >>> y = np.sin(x[:, 0]) + np.where(x[:, 0] < 5, 0.05, 0.5) * rng.normal(size=200)
+        >>> model = GRLSRegressor(Gaussian(1.5), noise="learn").fit(x, y)
+        >>> bool(np.sqrt(model.predict_noise([[8.0]]) / model.predict_noise([[2.0]]))[0] > 5)
+        True
+        """
+        points = self._check_new(X)
+        if self._learnt_noise is None:
+            raise ValueError('predict_noise is for models with noise="learn"')
+        return np.asarray(self._shaped(self._learnt_noise.at(points)[:, None] * self.noise_variance_))
+
+
+def learn_noise(
+    model: Any, samples: Samples, fit: Callable[[Samples], None], stages: Stages
+) -> tuple[LearntNoise, Samples]:
+    """Return the noise, and the samples that know it, for the last fit.
+
+    `fit` fits the model to samples; it is called in turns with the learning of the noise.
+    """
+    plain = replace(samples)
+    current: LearntNoise | None = None
+    noise = np.ones(len(samples.targets))
+    for turn in range(1, _MOST_TURNS + 1):
+        with muted():  # the last fit will say it
+            fit(replace(plain) if current is None else _noisy(plain, noise))
+            if turn == 1:
+                require_rows_alone(FreeFeatures(model.features_, model.feature_names_free_), "a row")
+            squares = _squared_noise(model)
+            current = _fit_noise(model, squares, plain, stages)
+        last, noise = noise, current.at(model.X_fit_)
+        change = float(np.mean(np.abs(np.log(noise / last))))
+        stages.report(f"noise, turn {turn}: its logarithm changed by {change:.3g} on average")
+        if change < _STEADY:
+            break
+    assert current is not None
+    return current, _noisy(plain, noise)
+
+
+def _noisy(plain: Samples, noise: FloatArray) -> Samples:
+    copy = replace(plain, rows=None)
+    noisy = with_noise(copy, noise, len(noise))
+    noisy.rows = plain.rows
+    return noisy
+
+
+def _squared_noise(model: Any) -> FloatArray:
+    """Return for each row what is left of its squared residual for the noise, in units of the noise, (m,)."""
+    found = leave_out(model, "loo", None, None)
+    assert found.variances is not None
+    noise = FittedProblem.of(model).noise[:, None] * model.noise_variance_  # (m, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(noise > 0, noise / np.maximum(found.variances, noise), 1.0)
+        squares = (found.targets - found.values) ** 2 * share / model.noise_variance_
+    squares = np.mean(squares, axis=1)
+    known = np.isfinite(squares)
+    if not known.any() or not squares[known].any():
+        raise ValueError(
+            'noise="learn" needs rows that differ from what the others say of them: there is none'
+        )
+    mean = float(squares[known].mean())
+    return np.asarray(np.maximum(np.where(known, squares, mean), _LEAST * mean))
+
+
+def _fit_noise(model: Any, squares: FloatArray, plain: Samples, stages: Stages) -> LearntNoise:
+    """Return the gamma regression of the squares, with the kernel of the model beside a constant."""
+    kernel, X = model.kernel_, model.X_fit_
+    if not kernel.pairwise and kernel.order != 0:  # known up to polynomials, or not definite
+        kernel = kernels.Gaussian().settled(X, None)
+    m = len(squares)
+    problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix(X, X)), np.ones((m, 1)), None)
+    s = np.ones(m) if plain.weights is None else plain.weights
+    loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, np.minimum(1.0, 1.0 / s))
+    most = most_rows_to_choose(1, 1)
+    rows = drawn_rows(X, most) if m > most and not kernel.pairwise else None
+    part = loss if rows is None else loss.take(rows)
+    gammas, _ = smooth.gammas_to_try(16, part.unit(), part.smallest_gamma)
+    found = smooth.select(part, gammas, refine=True, check=lambda minima: None, stages=stages)
+    gamma = _smoothest(part, found) * float(part.s.sum() / s.sum())
+    state = loss.minima(gamma, loss.start(), _TOLERANCE, _MOST_STEPS)[0].state
+    return _normalised(kernel, X, state, s, gamma)
+
+
+def _smoothest(loss: FamilyLoss, found: smooth.SmoothSelection) -> float:
+    """Return the largest γ that is not told from the best: worse by no more than a standard error.
+
+    Squares of residuals are so noisy that leave-one-out follows them gladly.
+    """
+    rows = loss.rows(0)
+    best = rows.values(found.predictions[:, 0])
+    state = None
+    for gamma in found.path[::-1]:
+        if gamma <= found.chosen:
+            break
+        state = loss.minima(float(gamma), state or loss.start(), _TOLERANCE, _MOST_STEPS)[0].state
+        worse = rows.values(loss.leave_one_out(state, float(gamma))[:, 0]) - best
+        mean = float(np.average(worse, weights=loss.s))
+        error = np.sqrt(float(np.average((worse - mean) ** 2, weights=loss.s)) / float(loss.s.sum()))
+        if mean <= error:
+            return float(gamma)
+    return found.chosen
+
+
+def _normalised(kernel: Any, X: Any, state: State, s: FloatArray, gamma: float) -> LearntNoise:
+    """Return the noise with a mean logarithm of zero: its scale is estimated with the model."""
+    log = state.f[:, 0]
+    middle = float(np.average(log, weights=s))
+    half = np.log(_LARGEST_RATIO) / 2
+    limits = max(float((log - middle).min()), -half), min(float((log - middle).max()), half)
+    return LearntNoise(kernel, X, state.c, float(state.beta[0, 0]) - middle, gamma, limits)
