@@ -205,13 +205,13 @@ def test_libsvm_files(folder):
     assert np.mean(pd.read_csv("p.csv")["prediction"] == labels) > 0.9
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "csv.xz", "tsv.bz2", "parquet"])
 def test_all_formats_give_the_same_model(data, model, ending):
     name = f"other.{ending}"
     if ending == "parquet":
         TABLE.to_parquet(name)
     else:
-        TABLE.to_csv(name, index=False, sep="\t" if ending == "tsv" else ",")
+        TABLE.to_csv(name, index=False, sep="\t" if "tsv" in ending else ",")
     run("fit", name, *FIT[:-1], "other.grls", "-q")
     run("predict", "other.grls", data, "--out", "p.csv", "-q")
     run("predict", model, name, "--out", "q.csv", "-q")
@@ -334,6 +334,7 @@ def test_bad_tables_are_refused_in_one_line(content, said):
         ("data.svm", b"a,y\n1,2\n", "cannot be read as LIBSVM"),
         ("data.svm", b"1 1:2 1:3 x:4\n", "cannot be read as LIBSVM"),
         ("data.csv.gz", b"a,y\n1,2\n", r"data\.csv\.gz"),
+        ("data.csv.xz", b"a,y\n1,2\n", r"data\.csv\.xz"),
         ("data.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-5], r"data\.csv\.gz"),
     ],
 )
@@ -542,6 +543,7 @@ def test_the_report_is_one_page_with_everything(data):
         "numpy",
     ):
         assert part in page
+    assert "grls fit data.csv --target zinc --features &#x27;sqrt(dist)&#x27;" in page
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
