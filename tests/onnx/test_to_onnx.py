@@ -181,6 +181,14 @@ def test_classes_values_and_probabilities_are_those_of_the_model(name, data):
         assert_near(got["probabilities"], model.predict_proba(NEW_POINTS))
 
 
+@pytest.mark.parametrize("labels", [[-1.5, 2.5], [False, True], [3, 70], ["no", "yes"]])
+def test_labels_keep_their_type(labels):
+    model = GRLSClassifier(Gaussian(1.0)).fit(TWO[0], np.array(labels)[np.arange(100) // 50])
+    got = run(model, TWO[0])["label"]
+    assert_array_equal(got, model.predict(TWO[0]))
+    assert got.dtype.kind == {"U": "O"}.get(model.classes_.dtype.kind, model.classes_.dtype.kind)
+
+
 def double(X):
     return 2 * X
 

@@ -9,6 +9,7 @@ import io
 import lzma
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,21 @@ def read_table(
     if not len(frame):
         raise TableError(f"{path} has no rows")
     return frame
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read."""
+
+    format: str | None
+    separator: str | None
+    encoding: str
+
+    def table(self, path: Path, n_columns: int | None = None) -> Any:
+        """Return the table in a file."""
+        return read_table(
+            path, self.format, separator=self.separator, encoding=self.encoding, n_columns=n_columns
+        )
 
 
 def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
