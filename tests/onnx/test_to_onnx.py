@@ -20,6 +20,8 @@ from grls import (
 )
 from grls._onnx.graph import Graph
 from grls._onnx.kernels import KernelValues
+from grls.cli.formulas import FUNCTIONS, Formula
+from grls.cli.tables import TableColumns
 from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN
 from grls.kernels import ArcCosine, Gaussian, Laplace, Linear, Matern, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
@@ -181,12 +183,38 @@ def test_classes_values_and_probabilities_are_those_of_the_model(name, data):
         assert_near(got["probabilities"], model.predict_proba(NEW_POINTS))
 
 
-@pytest.mark.parametrize("labels", [[-1.5, 2.5], [False, True], [3, 70], ["no", "yes"]])
+@pytest.mark.parametrize("labels", [[-1.0, 2.0], [False, True], [3, 70], ["no", "yes"]])
 def test_labels_keep_their_type(labels):
     model = GRLSClassifier(Gaussian(1.0)).fit(TWO[0], np.array(labels)[np.arange(100) // 50])
     got = run(model, TWO[0])["label"]
     assert_array_equal(got, model.predict(TWO[0]))
     assert got.dtype.kind == {"U": "O"}.get(model.classes_.dtype.kind, model.classes_.dtype.kind)
+
+
+TWO_ARGUMENTS = ("maximum", "minimum")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_formulas_convert(name):
+    text = f"{name}(1.8 + a % 1, b ** 2)" if name in TWO_ARGUMENTS else f"{name}(1.8 + a % 1)"
+    model = GRLSRegressor(Gaussian(1.0), features=Formula(f"{text}:c + I((b > 0) - c / 3)")).fit(FRAME, y)
+    assert_near(run(model, NEW)["predictions"], model.predict(pd.DataFrame(NEW, columns=["a", "b", "c"])))
+
+
+def test_models_of_the_command_convert_where_all_columns_are_numbers():
+    model = make_pipeline(
+        TableColumns(["b", "a"]), GRLSRegressor(Gaussian(1.0), features=Formula("square(a)"))
+    )
+    model.fit(FRAME, y)
+    assert_near(run(model, FRAME[["b", "a"]])["predictions"], model.predict(FRAME))
+    table = FRAME.assign(soil=np.resize(["clay", "sand"], 60))
+    model = make_pipeline(TableColumns(["a"], {"soil": ["clay", "sand"]}), GRLSRegressor(Gaussian(1.0))).fit(
+        table, y
+    )
+    with pytest.raises(
+        NotImplementedError, match="TableColumns does not convert to ONNX: column 'soil' holds text"
+    ):
+        grls.to_onnx(model)
 
 
 def double(X):

@@ -111,15 +111,15 @@ class Graph:
 
     def labels(self, name: str, positions: str, classes: NDArray[Any]) -> None:
         """Say that classes, given by positions, are a result: numbers, truth values, or texts."""
-        types, numbers = (
-            self._onnx.TensorProto,
-            {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_},
-        )
-        dtype = numbers.get(classes.dtype.kind)
+        types = self._onnx.TensorProto
+        known: dict[str, tuple[Any, Any]] = {
+            "i": (np.int64, types.INT64),
+            "u": (np.int64, types.INT64),
+            "f": (np.float64, types.DOUBLE),
+            "b": (np.bool_, types.BOOL),
+        }
+        dtype, kind = known.get(classes.dtype.kind, (None, types.STRING))
         table = self.texts(classes) if dtype is None else self.constant(classes, dtype)
-        kind = {None: types.STRING, np.int64: types.INT64, np.float64: types.DOUBLE, np.bool_: types.BOOL}[
-            dtype
-        ]
         self.output(name, self.node("Gather", table, positions, axis=0), kind, [None])
 
     def model(self, doc: str, version: str) -> Any:
