@@ -11,6 +11,7 @@ from grls import (
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
+    GRRegressor,
     KernelPCA,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
@@ -45,6 +46,7 @@ pytest.importorskip("skl2onnx")
 
 X, Y = make_regression(60, 3, n_targets=2, noise=1.0, random_state=0)
 y = Y[:, 0]
+COUNTS = np.random.default_rng(0).poisson(np.exp(X[:, 0] / 2 + 1))
 POINTS, LABELS = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)[LABELS]
 TWO = POINTS[50:], NAMES[50:]
@@ -133,6 +135,9 @@ REGRESSORS = {
     ).fit(X, y),
     "a pipeline": lambda: make_pipeline(StandardScaler(), PCA(2), GRLSRegressor(features="linear")).fit(X, y),
     "centres": lambda: NystromGRLSRegressor(Gaussian(), features="linear", n_centers=20).fit(X, Y),
+    "quantiles": lambda: GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9]).fit(X, y),
+    "counts": lambda: GRRegressor(Gaussian(2.0), loss="poisson", features="linear").fit(X, COUNTS),
+    "learnt noise": lambda: GRLSRegressor(Gaussian(2.0), noise="learn").fit(X, y),
     "prior": lambda: PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, y),
     "prior on components": lambda: PriorRLSRegressor(kernel="gaussian", regularization="loo").fit(X, y),
 }
@@ -251,10 +256,16 @@ def double(X):
             ),
             "EstimatorFeatures",
         ),
+        (
+            lambda: GRRegressor(
+                Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9], regularization=0.1, non_crossing=True
+            ).fit(X, y),
+            "non_crossing=True. does not convert",
+        ),
         (lambda: KernelPCA().fit(X), "KernelPCA does not convert"),
         (
             lambda: LinearRegression().fit(X, y),
-            "LinearRegression does not convert to ONNX: it is no model of grls",
+            "LinearRegression does not convert to ONNX, as GRLSClassifier",
         ),
     ],
 )
