@@ -156,6 +156,35 @@ def test_families_of_classification(data, family):
     assert set(pd.read_csv("p.csv")["prediction"]) <= {"clay", "loam", "sand"}
 
 
+def test_other_losses(data):
+    TABLE.assign(count=np.random.default_rng(1).poisson(np.exp(X[:, 0] / 5))).to_csv(
+        "counts.csv", index=False
+    )
+    options = ("--target", "count", "--out", "m.grls", "--drop", "zinc")
+    assert "GRRegressor" in run("fit", "counts.csv", *options, "--loss", "poisson").stdout
+    run("predict", "m.grls", "counts.csv", "--out", "p.csv", "-q")
+    assert (pd.read_csv("p.csv")["prediction"] > 0).all()
+    options = (
+        "--target",
+        "zinc",
+        "--out",
+        "m.grls",
+        "--loss",
+        "quantile",
+        "--set",
+        "quantiles=0.9",
+        "--kernel",
+        "gaussian",
+    )
+    run("fit", data, *options, "-q")
+    run("predict", "m.grls", data, "--out", "p.csv", "-q")
+    assert 0.8 < np.mean(pd.read_csv("p.csv")["prediction"] >= ZINC) < 0.97
+    assert "--loss is for regression" in refused(
+        "fit", data, "--target", "soil", "--loss", "huber", "--out", "m.grls"
+    )
+    assert "loss" in refused("fit", data, "--target", "zinc", "--loss", "hubert", "--out", "m.grls")
+
+
 def test_probabilities(data):
     run("fit", data, "--target", "soil", "--model", "logistic", "--out", "m.grls", "-q")
     run("predict", "m.grls", data, "--proba", "--out", "p.csv", "-q")
@@ -475,7 +504,7 @@ def test_svm_has_no_regularization(data):
         (["--features", "sqr(dist)"], "did you mean sqrt"),
         (["--features", "lime"], "lime in the formula is not a column; there are x, dist, soil"),
         (["--features", "log(-dist)"], "nan in row 1"),
-        (["--model", "svm"], "--model svm is for classification"),
+        (["--model", "svm"], "--model svm is not for regression"),
         (["--drop", "nothing"], "no column 'nothing'"),
         (["--regularization", "huge"], "regularization"),
         (["--regularization", "-1"], "regularization"),

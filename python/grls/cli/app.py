@@ -115,6 +115,7 @@ _MODEL = (
     click.option("--on", multiple=True, metavar="COLUMN", help="Columns that the kernel reads; else all."),
     click.option("--task", type=click.Choice(TASKS), default="auto", show_default=True),
     click.option("--model", "family", type=click.Choice(FAMILIES), default="auto", show_default=True),
+    click.option("--loss", help='Of regression: "huber", "quantile", "poisson", …; else least squares.'),
     click.option("--regularization", metavar="γ", help='A number, "loo", "gcv" or "reml".'),
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any other parameter."),
     click.option("--inputs", multiple=True, metavar="COLUMN", help="Columns to use; else all."),
