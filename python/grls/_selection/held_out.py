@@ -147,9 +147,10 @@ class HeldOut:
                 return
 
     def bests(self) -> list[Setting]:
-        """Return the best setting without features, that of all, and the best with free ones."""
-        assert self.best is not None
-        out = [self._best_of(0.0), self.chosen, self._best_of(np.inf)]
+        """Return the best setting without features, that of all, and with free ones if they were any good."""
+        free = self._best_of(np.inf)
+        worth = free is not None and self.trials[free].complete
+        out = [self._best_of(0.0), self.chosen, free if worth else None]
         return list(dict.fromkeys(setting for setting in out if setting is not None))
 
     def _best_of(self, variance: float) -> Setting | None:
