@@ -270,7 +270,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             require_two_classes(len(classes))
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
             self._fit(self._samples(checked, X, labels, codes, weights), classes)
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
+            self.class_weight_ = np.ones(len(classes))
+            if self.class_weight is not None:
+                self.class_weight_ = compute_class_weight(
+                    self.class_weight, classes=classes, y=labels[counted]
+                )
             if self.probability:
                 uncalibrated = clone(self).set_params(probability=False, warm_start=False)
                 if get_config()["enable_metadata_routing"]:
