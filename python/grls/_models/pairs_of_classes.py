@@ -101,7 +101,7 @@ def parts_of(task: Task, C: float) -> list[PairOfClasses]:
     """Return the samples of every pair."""
     out = []
     for pair in task.pairs:
-        rows = np.flatnonzero(np.isin(task.labels, pair))
+        rows = np.flatnonzero((task.labels == pair[0]) | (task.labels == pair[1]))
         y = signs_of(task.labels[rows], pair, len(task.classes))
         weights = task.problem.weights_or_ones[rows]
         out.append(PairOfClasses(rows, y, task.problem.T[rows], C * weights))
