@@ -2,10 +2,11 @@
 
 import pickle
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSRegressor, GRRegressor, SVMGBClassifier
+from grls import GRLSRegressor, GRRegressor, SVMGBClassifier, plotting
 from grls._models.losses import PIECEWISE, Settings
 from grls._models.robust_scale import robust_scale, weighted_median
 from grls._solvers import osqp_program
@@ -212,6 +213,30 @@ def test_features_alone_are_quantile_regression(level):
     ).fit(X, y)
     assert_allclose(model.feature_coef_, [peer.intercept_, *peer.coef_], atol=1e-6)
     assert_allclose(model.predict(X), peer.predict(X), atol=1e-6)
+
+
+# R's kernlab 0.9-32: kqr(x, y, scaled = FALSE, tau, C = 5, kernel = "rbfdot", kpar = list(sigma = 0.5)) at
+# rows 1, 8, 15, 22 and 30 of x = seq(0, 6, length.out = 30), y = sin(2x) + x + 0.5 cos(37x).
+KQR = {
+    0.2: (0.500000, 1.198873, 1.988077, 4.585983, 4.145939),
+    0.5: (0.500000, 1.615723, 2.608083, 4.700461, 5.215978),
+    0.9: (2.503220, 2.054700, 3.059500, 5.298656, 5.368151),
+}
+
+
+def test_quantiles_are_those_of_kernlab():
+    x = np.linspace(0, 6, 30)[:, None]
+    y = np.sin(2 * x[:, 0]) + x[:, 0] + 0.5 * np.cos(37 * x[:, 0])
+    for solver in ("ipm", "native"):
+        model = GRRegressor(
+            Gaussian.from_gamma(0.5),
+            loss="quantile",
+            quantiles=list(KQR),
+            regularization=1 / (2 * 5 * 30),
+            solver=solver,
+            tol=1e-10,
+        ).fit(x, y)
+        assert_allclose(model.predict(x)[[0, 7, 14, 21, 29]].T, list(KQR.values()), atol=2e-6)
 
 
 # Quantiles.
@@ -548,3 +573,25 @@ def test_several_quantiles_of_several_outputs_are_refused():
 def test_rows_at_one_point_cannot_choose():
     with pytest.raises(ValueError, match="all rows are at the same point"):
         GRRegressor("gaussian").fit(np.ones((10, 1)), np.arange(10.0))
+
+
+def test_displays_show_lines_levels_and_the_choice():
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    X, y = data(50)
+    levels = GRRegressor("gaussian", loss="quantile", quantiles=[0.9, 0.1, 0.5]).fit(X, y)
+    display = plotting.FitDisplay.from_estimator(levels, X, y, n_points=30)
+    assert display.std is None
+    assert_allclose(display.mean, levels.predict(display.line[:, None]))
+    assert "levels 0.1 to 0.9" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    robust = GRRegressor("gaussian").fit(X, y)
+    assert plotting.FitDisplay.from_estimator(robust, X, y, n_points=30).mean.shape == (30,)
+    path = plotting.RegularizationPathDisplay.from_estimator(robust)
+    assert_array_equal(path.criterion_path, robust.criterion_path_)
+    assert path.ax_.get_ylabel() == "loss of rows left out"
+    assert plotting.DecompositionDisplay.from_estimator(robust, X) is not None
+    two = clone(robust).fit(X, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match="each of 2 has its own"):
+        plotting.RegularizationPathDisplay.from_estimator(two)
+    plt.close("all")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validation import FloatArray
+from ..losses import GRRegressor
 from ._display import Display, SingleDisplay, make_axes, require_fitted
 from ._style import BLUE, GREEN, GREY, ORANGE
 
@@ -40,15 +41,22 @@ class FitDisplay(SingleDisplay):
     ----------
     x, y : ndarrays of shape (m,)
         The samples.
-    line, mean, std : ndarrays of shape (n,)
-        Points, predictions and standard deviations there.
+    line : ndarray of shape (n,)
+        Points.
+    mean : ndarray of shape (n,) or (n, levels)
+        Predictions there.
+    std : ndarray of shape (n,), default=None
+        Standard deviations there, of models that have them.
+    levels : sequence of floats, default=None
+        Of several quantiles or expectiles: a line for each, and a band between the lowest and the highest.
     """
 
     x: FloatArray
     y: FloatArray
     line: FloatArray
     mean: FloatArray
-    std: FloatArray
+    std: FloatArray | None = None
+    levels: Any = None
 
     @classmethod
     def from_estimator(
@@ -61,12 +69,12 @@ class FitDisplay(SingleDisplay):
         n_points: int = 400,
         ax: Any = None,
     ) -> FitDisplay:
-        """Draw samples, prediction and 95 % band of a regressor of one variable.
+        """Draw samples, prediction and band of a regressor of one variable.
 
         Parameters
         ----------
-        model : GRLSRegressor
-            Fitted.
+        model : GRLSRegressor or GRRegressor
+            Fitted. The first has a band of 95 %, the second one between its quantiles.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -83,24 +91,30 @@ class FitDisplay(SingleDisplay):
         FitDisplay
             The display.
         """
-        _require_one_output(model)
         x, line = _along_one_variable(X, n_points)
+        levels = getattr(model, "quantiles", None)
+        if isinstance(model, GRRegressor) and np.ndim(levels):
+            require_fitted(model)
+            return cls(x, np.ravel(y), line, model.predict(line[:, None]), None, levels).plot(ax=ax)
+        _require_one_output(model)
+        if isinstance(model, GRRegressor):
+            return cls(x, np.ravel(y), line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
         mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
-        display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std))
-        return display.plot(ax=ax)
+        return cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std)).plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
-        axes.fill_between(
-            self.line,
-            self.mean - 1.96 * self.std,
-            self.mean + 1.96 * self.std,
-            color=BLUE,
-            alpha=0.2,
-            linewidth=0,
-            label="95 % band",
-        )
+        lines = self.mean.reshape(len(self.line), -1)
+        if self.std is not None:
+            low, high, name = self.mean - 1.96 * self.std, self.mean + 1.96 * self.std, "95 % band"
+        elif self.levels is not None:
+            order = np.argsort(self.levels)
+            low, high = lines[:, order[0]], lines[:, order[-1]]
+            name = f"levels {min(self.levels):g} to {max(self.levels):g}"
+        if self.std is not None or self.levels is not None:
+            axes.fill_between(self.line, low, high, color=BLUE, alpha=0.2, linewidth=0, label=name)
         axes.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
-        axes.plot(self.line, self.mean, color=BLUE, label="prediction")
+        for k, each in enumerate(lines.T):
+            axes.plot(self.line, each, color=BLUE, label="prediction" if k == 0 else None)
         axes.legend(frameon=False)
 
 
