@@ -18,6 +18,7 @@ import numpy as np
 from .. import kernels
 from .._selection import smooth
 from .._selection.starts import drawn_rows
+from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import State
@@ -180,6 +181,7 @@ def _fit_noise(model: Any, squares: FloatArray, plain: Samples, stages: Stages) 
     if not kernel.pairwise and kernel.order != 0:  # known up to polynomials, or not definite
         kernel = kernels.Gaussian().settled(X, None)
     m = len(squares)
+    memory.require(8.0 * 3 * m * m, f"learning the noise of {m} samples", "use fewer samples, or noise=None")
     problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix(X, X)), np.ones((m, 1)), None)
     s = np.ones(m) if plain.weights is None else plain.weights
     loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, np.minimum(1.0, 1.0 / s))

@@ -42,6 +42,8 @@ class FitDisplay(SingleDisplay):
         The samples.
     line, mean, std : ndarrays of shape (n,)
         Points, predictions and standard deviations there.
+    band : ndarray of shape (n, 2), default=None
+        Lower and upper ends of the band; None: 1.96 standard deviations on either side.
     """
 
     x: FloatArray
@@ -49,6 +51,7 @@ class FitDisplay(SingleDisplay):
     line: FloatArray
     mean: FloatArray
     std: FloatArray
+    band: FloatArray | None = None
 
     @classmethod
     def from_estimator(
@@ -65,7 +68,7 @@ class FitDisplay(SingleDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor
+        model : GRLSRegressor, or GRRegressor of a smooth loss
             Fitted.
         X : array-like of shape (m, 1)
             Samples.
@@ -85,15 +88,23 @@ class FitDisplay(SingleDisplay):
         """
         _require_one_output(model)
         x, line = _along_one_variable(X, n_points)
-        mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
-        display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std))
+        if hasattr(model, "predict_interval"):  # the band is not as wide above as below
+            mean, std = model.predict(line[:, None], return_std=True)
+            band = model.predict_interval(line[:, None], with_noise=with_noise)
+            display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std), band.reshape(-1, 2))
+        else:
+            mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
+            display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std))
         return display.plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
+        low, high = (self.mean - 1.96 * self.std, self.mean + 1.96 * self.std)
+        if self.band is not None:
+            low, high = self.band.T
         axes.fill_between(
             self.line,
-            self.mean - 1.96 * self.std,
-            self.mean + 1.96 * self.std,
+            low,
+            high,
             color=BLUE,
             alpha=0.2,
             linewidth=0,
