@@ -24,7 +24,7 @@ SvmSolver solver_of(const std::string& name) {
 
 struct SvmResult {
   Reals<2> c, beta;
-  Reals<1> objective, relative_gap, infeasibility;
+  Reals<1> objective, relative_gap, infeasibility, seconds;
   IndexList iterations;
   std::vector<IndexList> kept;
   std::vector<Status> status;
@@ -39,6 +39,7 @@ void register_results(py::module_& m) {
       field("objective", &S::objective, "(pairs,): ½ cᵀΦc + Σ C_i ξ_i"),
       field("relative_gap", &S::relative_gap, "(pairs,): the duality gap relative to the objective"),
       field("infeasibility", &S::infeasibility, "(pairs,): |Uᵀc| / |c|, U the features"),
+      field("seconds", &S::seconds, "(pairs,): the time that each pair took"),
       field("iterations", &S::iterations, "one number for each pair"),
       field("kept", &S::kept, "for each pair the features that have a coefficient"),
       field("status", &S::status, "for each pair how the iterations ended"))
@@ -111,7 +112,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
               const IndexList& labels, Index n_classes, double C, const Vector<double>& weights,
               double feature_variance, double dependence, const std::string& solver, double tolerance,
               Index max_iterations, double cache_bytes, const std::optional<Matrix<double>>& start,
-              int threads) {
+              const IndexList& only, int threads) {
   const GramArgument gram(formula, data);
   SvmProblem problem{gram.source(), T, labels};
   problem.n_classes = n_classes;
@@ -124,6 +125,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   problem.max_iterations = max_iterations;
   problem.cache_bytes = cache_bytes;
   problem.start = start.value_or(Matrix<double>());
+  problem.only = only;
   SvmSolution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -135,6 +137,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   out.objective = std::move(solution.objective);
   out.relative_gap = std::move(solution.relative_gap);
   out.infeasibility = std::move(solution.infeasibility);
+  out.seconds = std::move(solution.seconds);
   out.iterations = std::move(solution.iterations);
   out.kept = std::move(solution.kept);
   out.status = std::move(solution.status);
@@ -155,7 +158,7 @@ void register_svm(py::module_& m) {
         py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),
         py::arg("max_iterations"), py::arg("cache_bytes"), py::arg("start") = py::none(),
-        py::arg("threads") = 0);
+        py::arg("only") = IndexList(), py::arg("threads") = 0);
   m.def(
       "svm_bytes",
       [](Index largest_pair, Index n_pairs, const std::string& solver, double cache_bytes, int threads) {

@@ -1,6 +1,7 @@
 #include "svm/active_set.hpp"
 
 #include <Eigen/LU>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
@@ -9,13 +10,51 @@
 namespace grls {
 namespace {
 
-constexpr double kProximal = 1e-7;   // δ, in units of what members give to its place
-constexpr double kLeast = 1e-5;      // of that
-constexpr double kFeasible = 1e-9;   // |Uᵀc| / |c|
-constexpr double kSettled = 1e-10;   // a residual of a member that is rounding
-constexpr int kPatience = 40;        // rounds without a better gap
-constexpr Index kFewestJoining = 4;  // violators that join at a time, or a share of the members
+constexpr double kProximal = 1e-7;     // δ, in units of what members give to its place
+constexpr double kLeast = 1e-5;        // of that
+constexpr double kFeasible = 1e-9;     // |Uᵀc| / |c|
+constexpr double kLeverage = 0.5;      // of a row, from which on the basis is made for the others
+constexpr double kReach = 1e6;         // how small beside that row what others have of it may be
+constexpr double kAcross = 0.1;        // of the gap allowed: what gammaᵀUᵀc may take,
+constexpr double kLeastAcross = 1e-5;  // and what it is brought down to
+constexpr int kPolish = 3;             // in so many rounds
+constexpr double kRefined = 1e-9;      // what a solution may leave of its right-hand side
+constexpr double kSettled = 1e-10;     // a residual of a member that is rounding
+constexpr int kPatience = 40;          // rounds without a better gap
+constexpr Index kFewestJoining = 4;    // violators that join at a time, or a share of the members
 constexpr Index kShareJoining = 3;
+
+// A basis in which no direction is large at a few rows alone: gamma = to_gamma · (coefficients in it). A
+// topic or an indicator that is one at a row and next to nothing elsewhere takes a direction of the
+// orthonormal basis for itself, whose coefficient may be as large as those traces are small. Rows of unit
+// length have the same say in all directions (Tyler, A distribution-free M-estimator of multivariate scatter,
+// 1987).
+Matrix<double> even_basis(const Matrix<double>& U) {
+  const Index m = U.rows(), r = U.cols();
+  Matrix<double> to_gamma = Matrix<double>::Identity(r, r);
+  if (r < 2) return to_gamma;
+  Matrix<double> V = U;
+  Vector<double> sizes = V.rowwise().norm();
+  if (sizes.cwiseAbs2().maxCoeff() < kLeverage * sizes.squaredNorm() / static_cast<double>(r))
+    return to_gamma;
+  double reach = 1;
+  for (int k = 0; k < 20; ++k) {
+    Matrix<double> even = V;
+    for (Index i = 0; i < m; ++i) even.row(i) *= sizes[i] > 0 ? 1 / sizes[i] : 0;
+    Matrix<double> R = even.householderQr().matrixQR().topRows(r).triangularView<Eigen::Upper>();
+    R *= std::sqrt(static_cast<double>(r) / static_cast<double>(m));
+    const Vector<double> pivots = R.diagonal().cwiseAbs();
+    if (!(pivots.minCoeff() > 1e-6 * pivots.maxCoeff())) break;
+    const double change = pivots.maxCoeff() / pivots.minCoeff();
+    reach *= change;
+    if (reach > kReach) break;
+    to_gamma = R.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(to_gamma);
+    V = R.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(V);
+    sizes = V.rowwise().norm();
+    if (change < 3) break;
+  }
+  return to_gamma;
+}
 
 template <class S>
 class ActiveSet {
@@ -28,7 +67,9 @@ class ActiveSet {
         options_(options),
         point_(point),
         m_(qp.t.size()),
-        r_(qp.U.cols()) {
+        r_(qp.U.cols()),
+        to_gamma_(even_basis(qp.U)),
+        U_(qp.U * to_gamma_) {
     double sum = 0;
     const Index step = std::max<Index>(1, m_ / 16);
     Index count = 0;
@@ -36,7 +77,11 @@ class ActiveSet {
     size_ = std::max(sum / static_cast<double>(count), 1e-300);
     delta_ = kProximal * static_cast<double>(r_) / (static_cast<double>(m_) * size_);
     first_delta_ = delta_;
-    anchor_ = point.gamma;
+    scale_ = U_.rowwise().norm();
+    const double usual = std::sqrt(static_cast<double>(r_) / static_cast<double>(m_));
+    for (double& scale : scale_) scale = scale > usual ? usual / scale : 1;
+    g_ = to_gamma_.partialPivLu().solve(point.gamma);
+    anchor_ = g_;
     for (Index i = 0; i < m_; ++i)
       if (is_inside(i)) members_.push_back(i);
   }
@@ -54,12 +99,14 @@ class ActiveSet {
       const double change = descend();
       look();
       const Certificate& now = point_.certificate;
-      out.converged = now.relative() <= options_.tolerance && now.infeasibility <= kFeasible;
+      const double across = now.across / (options_.tolerance * now.scale);
+      out.converged = now.relative() <= options_.tolerance && now.infeasibility <= kFeasible &&
+                      (across <= kLeastAcross || (across <= kAcross && ++polished_ > kPolish));
       if (out.converged || n() > options_.max_members) break;
       stalled = now.relative() < 0.999 * best ? 0 : stalled + 1;
       best = std::min(best, now.relative());
       if (stalled > kPatience || !std::isfinite(change)) break;
-      const bool settled = inner_ <= std::max(0.1 * outer_, kSettled);
+      const bool settled = inner_ <= std::max(0.1 * outer_, kSettled) || now.relative() <= options_.tolerance;
       if (!settled && ++unsettled_ > 3) break;
       if (!settled) {
         refactor();
@@ -69,9 +116,8 @@ class ActiveSet {
       joining = change > 0 && stalled < kPatience / 4 ? std::max(kFewestJoining, n() / kShareJoining) : 1;
       // All is well but for what δ allows: from here on it allows as much less.
       if (now.relative() <= options_.tolerance || !join(joining)) {
-        anchor_ = point_.gamma;
-        delta_ = std::max(kLeast * first_delta_, 0.1 * delta_);
-        refactor();
+        anchor_ = g_;
+        lower_delta(std::max(kLeast * first_delta_, 0.1 * delta_));
       }
     }
     return out;
@@ -82,39 +128,86 @@ class ActiveSet {
   Index member(Index k) const { return members_[static_cast<std::size_t>(k)]; }
   bool is_inside(Index i) const { return point_.c[i] > qp_.lower[i] && point_.c[i] < qp_.upper[i]; }
 
+  // The matrix of gamma and the members, and its inverse: what they have of the room reserved.
+  auto matrix() { return matrix_.topLeftCorner(r_ + n(), r_ + n()); }
+  auto inverse() { return inverse_.topLeftCorner(r_ + n(), r_ + n()); }
+
+  void reserve(Index size) {
+    const Index old = matrix_.rows();
+    if (size <= old) return;
+    for (Matrix<double>* const room : {&matrix_, &inverse_}) {
+      Matrix<double> larger(size + size / 2, size + size / 2);
+      larger.topLeftCorner(old, old) = *room;
+      room->swap(larger);
+    }
+  }
+
   // The matrix of the members and its inverse, afresh.
   void refactor() {
     const Index n = this->n();
-    Matrix<double> A = Matrix<double>::Zero(r_ + n, r_ + n);
+    reserve(r_ + n);
+    auto A = matrix();
+    A.topLeftCorner(r_, r_).setZero();
     A.topLeftCorner(r_, r_).diagonal().setConstant(-delta_);
     const auto rows = rows_.fetch(context_, members_);
     for (Index k = 0; k < n; ++k) {
-      A.block(0, r_ + k, r_, 1) = qp_.U.row(member(k)).transpose();
-      A.block(r_ + k, 0, 1, r_) = qp_.U.row(member(k));
+      const double scale = scale_[member(k)];
+      A.block(0, r_ + k, r_, 1) = scale * U_.row(member(k)).transpose();
+      A.block(r_ + k, 0, 1, r_) = scale * U_.row(member(k));
       for (Index j = 0; j <= k; ++j)
         A(r_ + k, r_ + j) = A(r_ + j, r_ + k) =
-            static_cast<double>(rows[static_cast<std::size_t>(k)][member(j)]);
-      A(r_ + k, r_ + k) *= 1 + ridge();
+            scale * scale_[member(j)] * static_cast<double>(rows[static_cast<std::size_t>(k)][member(j)]);
+      A(r_ + k, r_ + k) += ridge(member(k), rows[static_cast<std::size_t>(k)]);
     }
-    inverse_ = A.partialPivLu().inverse();
+    invert();
   }
 
-  static double ridge() { return sizeof(S) == 4 ? 1e-6 : 1e-12; }
+  void invert() { inverse() = matrix().partialPivLu().inverse(); }
+
+  // The solution, refined: what rounding has done to the inverse is noticed, and then it is made afresh.
+  Vector<double> solved(const Vector<double>& rhs) {
+    Vector<double> out;
+    for (const bool last : {false, true}) {
+      out = inverse() * rhs;
+      out += inverse() * (rhs - matrix() * out);
+      const double left = (rhs - matrix() * out).cwiseAbs().maxCoeff();
+      if (last || left <= kRefined * rhs.cwiseAbs().maxCoeff()) break;
+      invert();
+    }
+    return out;
+  }
+
+  // Another δ: r diagonal elements of the matrix change.
+  void lower_delta(double delta) {
+    if (delta == delta_ || r_ == 0) return;
+    const Matrix<double> across = inverse().leftCols(r_);
+    Matrix<double> small = across.topRows(r_);
+    small.diagonal().array() += 1 / (delta_ - delta);
+    inverse().noalias() -= across * small.partialPivLu().solve(across.transpose());
+    matrix().topLeftCorner(r_, r_).diagonal().setConstant(-delta);
+    delta_ = delta;
+  }
+
+  // What keeps equal rows apart; a sample may have no kernel value at all.
+  double ridge(Index i, const S* row) const {
+    const double size = std::max(static_cast<double>(row[i]), 1e-3 * size_);
+    return (sizeof(S) == 4 ? 1e-6 : 1e-12) * scale_[i] * scale_[i] * size;
+  }
 
   // Steps of the members until none is stopped by a bound; the image then follows. Returns how much moved.
   double descend() {
     const Vector<double> before = point_.c;
     Vector<double> rhs(r_ + n());
-    rhs.head(r_) = delta_ * (point_.gamma - anchor_) - qp_.U.transpose() * point_.c;
-    for (Index k = 0; k < n(); ++k) rhs[r_ + k] = residual_[member(k)];
+    rhs.head(r_) = delta_ * (g_ - anchor_) - U_.transpose() * point_.c;
+    for (Index k = 0; k < n(); ++k) rhs[r_ + k] = scale_[member(k)] * residual_[member(k)];
     double moved = 0;
     for (;;) {
-      const Vector<double> d = inverse_ * rhs;
+      const Vector<double> d = solved(rhs);
       double step = 1;
       Index stop = -1;
       for (Index k = 0; k < n(); ++k) {
         const Index i = member(k);
-        const double dc = d[r_ + k];
+        const double dc = scale_[i] * d[r_ + k];
         const double room = dc > 0 ? qp_.upper[i] - point_.c[i] : qp_.lower[i] - point_.c[i];
         if (dc != 0 && room / dc < step) {
           step = std::max(0.0, room / dc);
@@ -122,8 +215,8 @@ class ActiveSet {
         }
       }
       if (!std::isfinite(step) || !d.allFinite()) return std::numeric_limits<double>::quiet_NaN();
-      point_.gamma += step * d.head(r_);
-      for (Index k = 0; k < n(); ++k) point_.c[member(k)] += step * d[r_ + k];
+      g_ += step * d.head(r_);
+      for (Index k = 0; k < n(); ++k) point_.c[member(k)] += step * scale_[member(k)] * d[r_ + k];
       moved += step * d.squaredNorm();
       rhs *= 1 - step;
       if (stop < 0) break;
@@ -137,14 +230,17 @@ class ActiveSet {
   }
 
   void leave(Index k, Vector<double>& rhs) {
-    const Index place = r_ + k, last = inverse_.rows() - 1;
-    const Vector<double> column = inverse_.col(place);
+    auto all = inverse();
+    const Index place = r_ + k, last = all.rows() - 1;
+    const Vector<double> column = all.col(place);
     const double pivot = column[place];
-    if (pivot != 0) inverse_ -= column * (column / pivot).transpose();
+    if (pivot != 0) all.noalias() -= column * (column / pivot).transpose();
     // The last one takes its place.
-    inverse_.col(place) = inverse_.col(last);
-    inverse_.row(place) = inverse_.row(last);
-    inverse_.conservativeResize(last, last);
+    auto A = matrix();
+    for (auto* const part : {&all, &A}) {
+      part->col(place) = part->col(last);
+      part->row(place) = part->row(last);
+    }
     rhs[place] = rhs[last];
     rhs.conservativeResize(last);
     members_[static_cast<std::size_t>(k)] = members_.back();
@@ -174,18 +270,24 @@ class ActiveSet {
   void border(Index i, const S* row) {
     const Index size = r_ + n();
     Vector<double> v(size);
-    v.head(r_) = qp_.U.row(i).transpose();
-    for (Index k = 0; k < n(); ++k) v[r_ + k] = static_cast<double>(row[member(k)]);
-    const Vector<double> h = inverse_ * v;
-    const double diagonal = static_cast<double>(row[i]);
-    const double pivot =
-        std::max(diagonal * (1 + ridge()) - v.dot(h), ridge() * std::max(diagonal, 1e-3 * size_));
-    inverse_ += h * (h / pivot).transpose();
-    inverse_.conservativeResize(size + 1, size + 1);
-    inverse_.col(size).head(size) = -h / pivot;
-    inverse_.row(size).head(size) = -h.transpose() / pivot;
-    inverse_(size, size) = 1 / pivot;
+    v.head(r_) = scale_[i] * U_.row(i).transpose();
+    for (Index k = 0; k < n(); ++k)
+      v[r_ + k] = scale_[i] * scale_[member(k)] * static_cast<double>(row[member(k)]);
+    const Vector<double> h = inverse() * v;
+    const double least = ridge(i, row),
+                 diagonal = scale_[i] * scale_[i] * static_cast<double>(row[i]) + least;
+    const double pivot = std::max(diagonal - v.dot(h), least);
+    inverse().noalias() += h * (h / pivot).transpose();
+    reserve(size + 1);
     members_.push_back(i);
+    auto A = matrix();
+    A.col(size).head(size) = v;
+    A.row(size).head(size) = v.transpose();
+    A(size, size) = diagonal;
+    auto all = inverse();
+    all.col(size).head(size) = -h / pivot;
+    all.row(size).head(size) = -h.transpose() / pivot;
+    all(size, size) = 1 / pivot;
   }
 
   double violation(Index i) const {
@@ -196,7 +298,8 @@ class ActiveSet {
 
   // Residuals, what the members and the others violate, and the gap.
   void look() {
-    residual_ = qp_.t - point_.image - qp_.U * point_.gamma;
+    point_.gamma = to_gamma_ * g_;
+    residual_ = qp_.t - point_.image - U_ * g_;
     inner_ = outer_ = 0;
     for (const Index i : members_) inner_ = std::max(inner_, std::abs(residual_[i]));
     for (Index i = 0; i < m_; ++i) outer_ = std::max(outer_, violation(i));
@@ -230,10 +333,13 @@ class ActiveSet {
   const Index m_, r_;
   double size_ = 1, delta_ = 0, first_delta_ = 0;  // of the kernel; δ
   IndexList members_;
-  Matrix<double> inverse_;            // gamma first, then the members
-  Vector<double> residual_, anchor_;  // Uᵀc = δ(gamma - anchor)
-  double inner_ = 0, outer_ = 0;      // violations of members; of all
-  int unsettled_ = 0;
+  Matrix<double> matrix_, inverse_;    // gamma first, then the members
+  const Matrix<double> to_gamma_, U_;  // the basis of this method, gamma = to_gamma g
+  Vector<double> g_, anchor_;          // Uᵀc = δ(g - anchor)
+  Vector<double> scale_;               // of a member in the matrix: c is scale times its unknown
+  Vector<double> residual_;
+  double inner_ = 0, outer_ = 0;  // violations of members; of all
+  int unsettled_ = 0, polished_ = 0;
 };
 
 }  // namespace

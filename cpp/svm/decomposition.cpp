@@ -17,6 +17,7 @@ constexpr Index kStepsPerMember = 16;  // of a round, at most
 constexpr Index kColumns = 2048;       // of the gradient that a task brings up to date: they stay in cache
 constexpr Index kFirstAttempt = 12;    // the round after which an active set is tried
 constexpr Index kMostMembers = 400;    // that it may have
+constexpr Index kFewSamples = 1000;    // up to here it may have as many at the start
 constexpr int kPatience = 60;          // rounds without a better gap, then rounding errors have the word
 
 template <class S>
@@ -78,16 +79,22 @@ class Decomposition {
     s_ = V_.transpose() * c_;
     kept_ = gamma_.tail(V_.cols());
     if (!result.converged) return false;
-    // What rounding has left of Uᵀc goes where it costs least.
-    const Vector<double> c = restored(qp_, c_);
-    shift_image(c - c_);
-    c_ = c;
-    s_ = V_.transpose() * c_;
+    // What rounding has left of Uᵀc goes where it costs least, unless that costs more than it is worth: where
+    // gamma is large the smallest change of c is none of the model function.
+    const Vector<double> before = c_, image = image_;
+    c_ = restored(qp_, before);
+    shift_image(c_ - before);
     certificate_ = certify(qp_, c_, image_, gamma_);
-    return certificate_.relative() <= options_.tolerance;
+    if (!(certificate_.relative() <= options_.tolerance)) {
+      c_ = before;
+      image_ = image;
+      certificate_ = point.certificate;
+    }
+    s_ = V_.transpose() * c_;
+    return true;
   }
 
-  // Uᵀc = 0 by the smallest change, if the bounds allow it.
+  // Uᵀc = 0 by a small change, if the bounds allow it.
   bool restore() {
     const Vector<double> c = restored(qp_, c_);
     const Vector<double> s = qp_.U.transpose() * c;
@@ -103,7 +110,7 @@ class Decomposition {
     NativeSolution out;
     if (is_along_) {
       look();
-      out.converged = finish(3 * qp_.U.cols() + 40, out.rounds);
+      out.converged = finish(m_ <= kFewSamples ? kMostMembers : 3 * qp_.U.cols() + 40, out.rounds);
     }
     double best = std::numeric_limits<double>::infinity();
     int stalled = 0;
@@ -206,7 +213,7 @@ class Decomposition {
     if (!(certificate_.relative() <= options_.tolerance)) return false;
     if (is_feasible()) return true;
     if (s_.norm() > restorable_) return false;
-    // Nearly so: the smallest change that makes Vᵀc = 0, if the gap stands it.
+    // Nearly so: a small change that makes Vᵀc = 0, if the gap stands it.
     const Vector<double> c = c_, image = image_, s = s_;
     c_ = restored(qp_, c);
     shift_image(c_ - c);

@@ -64,6 +64,7 @@ Certificate certify(const SvmQp& qp, const Vector<double>& c, const Vector<doubl
   } else {
     const double size = c.norm();
     out.infeasibility = size > 0 ? s.norm() / size : 0;
+    out.across = std::abs(gamma.dot(s));
   }
   return out;
 }
@@ -74,9 +75,10 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     const Vector<double> s = qp.U.transpose() * out;
     if (s.norm() <= 1e-15 * out.norm()) break;
-    const Matrix<double> rows = movable_rows(qp, out);
-    const Matrix<double> normal = rows.transpose() * rows;
-    out -= rows * normal.completeOrthogonalDecomposition().solve(s);
+    // A coefficient next to a bound moves as little as there is room.
+    const Vector<double> room = (out - qp.lower).cwiseMin(qp.upper - out).cwiseMax(0.0);
+    const Matrix<double> rows = room.asDiagonal() * qp.U;
+    out -= room.asDiagonal() * rows.transpose().completeOrthogonalDecomposition().solve(s);
     out = out.cwiseMax(qp.lower).cwiseMin(qp.upper);
   }
   return out;

@@ -53,6 +53,7 @@ struct Certificate {
   double primal = 0;
   double gap = 0;            // primal - dual + gammaᵀUᵀc: what is left of the complementarity conditions
   double infeasibility = 0;  // |Uᵀc| / |c| where τ = ∞
+  double across = 0;         // |gammaᵀUᵀc| where τ = ∞: how far the gap may be wrong for it
   // What the gap is measured in: the primal value, or where that vanishes (features that fit the data or
   // separate the classes alone) a millionth of the loss of f = 0.
   double scale = 1;
@@ -63,8 +64,8 @@ struct Certificate {
 Certificate certify(const SvmQp& qp, const Vector<double>& c, const Vector<double>& image,
                     const Vector<double>& gamma);
 
-// The smallest change of coefficients strictly between their bounds that makes Uᵀc = 0, τ = ∞. What cannot be
-// reached inside the box stays.
+// A small change of coefficients strictly between their bounds that makes Uᵀc = 0, τ = ∞, small beside their
+// distance from the bounds. What cannot be reached inside the box stays.
 Vector<double> restored(const SvmQp& qp, const Vector<double>& c);
 
 // Whether the coefficients strictly between their bounds fix gamma.

@@ -1,6 +1,7 @@
 #include "svm/one_versus_one.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -43,6 +44,8 @@ void check(const SvmProblem& p) {
   require(
       p.start.size() == 0 || (p.start.rows() == m && p.start.cols() == p.n_classes * (p.n_classes - 1) / 2),
       "the coefficients to start with have shape (", p.start.rows(), ", ", p.start.cols(), ")");
+  for (const Index pair : p.only)
+    require(pair >= 0 && pair < p.n_classes * (p.n_classes - 1) / 2, "there is no pair ", pair);
   require(p.start.size() == 0 || p.start.allFinite(), "the coefficients to start with are not finite");
 }
 
@@ -96,6 +99,10 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
     roots[k] = std::sqrt(problem.weights[i]);
     T.row(k) = problem.T.row(i);
   }
+  // A feature that only other classes have: what is left of it here is noise, whose coefficient would be out
+  // of all proportion there.
+  for (Index j = 0; j < T.cols(); ++j)
+    if (T.col(j).norm() <= problem.dependence * units.size[j] * roots.norm()) T.col(j).setZero();
   qp.tau = problem.feature_variance;
   pair.features = feature_basis(T, roots, problem.dependence, !std::isfinite(qp.tau));
   qp.U = qp.tau > 0 ? pair.features.U : Matrix<double>(m, 0);
@@ -230,8 +237,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   const bool small = automatic && m <= kExactSamples;
   if (small && direction.size() > 0 && start.size() == 0) {
     // An active set of few members, which is what nearly separable classes have, is as exact and faster.
-    first =
-        by_decomposition(context, problem, pair, start, direction, std::min(kExact, problem.tolerance), 0);
+    first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);
     if (first.converged) return first;
   }
   if (problem.solver == SvmSolver::interior_point || pair.features.basis.rank() >= m || small) {
@@ -274,13 +280,14 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   SvmSolution out;
   out.c = Matrix<double>::Zero(problem.T.rows(), n);
   out.beta = Matrix<double>::Zero(problem.T.cols(), n);
-  out.objective = out.relative_gap = out.infeasibility = Vector<double>::Zero(n);
+  out.objective = out.relative_gap = out.infeasibility = out.seconds = Vector<double>::Zero(n);
   out.iterations.assign(pairs.size(), 0);
   out.kept.resize(pairs.size());
   out.status.assign(pairs.size(), Status::converged);
 
   const Units units = units_of(problem);
   const auto solve_one = [&](const Context& own, Index p) {
+    const auto begin = std::chrono::steady_clock::now();
     const Pair pair = make_pair_of(problem, units, pairs[static_cast<std::size_t>(p)].first,
                                    pairs[static_cast<std::size_t>(p)].second);
     const auto m = static_cast<Index>(pair.order.size());
@@ -298,18 +305,22 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     if (!outcome.converged)
       out.status[static_cast<std::size_t>(p)] =
           outcome.iterations >= problem.max_iterations ? Status::iteration_limit : Status::stagnated;
+    out.seconds[p] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
 
-  if (pairs_at_once(n, context.threads()) == 1) {
-    for (Index p = 0; p < n; ++p) solve_one(context, p);
+  IndexList wanted = problem.only;
+  for (Index p = 0; problem.only.empty() && p < n; ++p) wanted.push_back(p);
+  const auto count = static_cast<Index>(wanted.size());
+  if (pairs_at_once(count, context.threads()) == 1) {
+    for (const Index p : wanted) solve_one(context, p);
   } else {
     // A thread a pair. Whoever is stopped elsewhere stops here too, and Ctrl-C reaches the calling thread.
-    parallel_for(context, n, context.threads(), [&](Index p, const Worker& worker) {
+    parallel_for(context, count, context.threads(), [&](Index k, const Worker& worker) {
       const Context own(1, [&] {
         if (worker.stopped()) throw std::runtime_error("stopped");
         if (worker.id() == 0) context.poll();
       });
-      solve_one(own, p);
+      solve_one(own, wanted[static_cast<std::size_t>(k)]);
     });
   }
   return out;

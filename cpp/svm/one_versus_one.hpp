@@ -27,14 +27,17 @@ struct SvmProblem {
   Index max_iterations = 10000;
   double cache_bytes = 1e9;   // of kernel rows, of each of the pairs that are solved at the same time
   Matrix<double> start = {};  // (m, pairs) coefficients to begin with, or empty
+  IndexList only = {};        // pairs to be solved; empty: all
 };
 
 // One column or element per pair of classes, in the order (0, 1), (0, 2), …, (1, 2), … The function of a pair
-// is positive for its first class; with two classes in all, for the second one.
+// is positive for its first class; with two classes in all, for the second one. A pair that was not asked for
+// has coefficients of zero.
 struct SvmSolution {
   Matrix<double> c;     // (m, pairs)
   Matrix<double> beta;  // (l, pairs)
   Vector<double> objective, relative_gap, infeasibility;
+  Vector<double> seconds;  // on the clock
   IndexList iterations;
   std::vector<Status> status;
   std::vector<IndexList> kept;  // features with a coefficient

@@ -26,6 +26,8 @@ What to use when:
 `grls.kernels`          kernels and their algebra
 `grls.features`         features that come up often
 `grls.Summary`          what a fit tells, as tables: returned by ``summary()`` of a fitted model
+`grls.save`, `load`     models in files that run no code when they are read
+`grls.to_onnx`          fitted models for other runtimes
 `grls.plotting`         pictures of a model and of how it was chosen
 `grls.core`             the papers' equations on plain arrays
 `grls.datasets`         the data of the papers and benchmarks
@@ -33,6 +35,7 @@ What to use when:
 """
 
 from . import core as core
+from ._onnx import to_onnx
 from ._solvers import blas as _blas
 from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads
@@ -45,6 +48,7 @@ from .exceptions import (
     NotPositiveDefiniteError,
     SeparableFeaturesWarning,
     SolverError,
+    VersionWarning,
 )
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
@@ -52,6 +56,7 @@ from .losses import GRRegressor
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
+from .saving import load, save
 from .summary import Summary
 from .svm import SVMGBClassifier
 from .transfer import TransferPrior
@@ -80,7 +85,11 @@ __all__ = [
     "SolverError",
     "Summary",
     "TransferPrior",
+    "VersionWarning",
     "__version__",
     "get_num_threads",
+    "load",
+    "save",
     "set_num_threads",
+    "to_onnx",
 ]

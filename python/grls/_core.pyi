@@ -247,6 +247,7 @@ class SvmSolution:
         objective: _Floats,
         relative_gap: _Floats,
         infeasibility: _Floats,
+        seconds: _Floats,
         iterations: Sequence[int],
         kept: Sequence[Sequence[int]],
         status: Sequence[Status],
@@ -261,6 +262,8 @@ class SvmSolution:
     def relative_gap(self) -> _Floats: ...
     @property
     def infeasibility(self) -> _Floats: ...
+    @property
+    def seconds(self) -> _Floats: ...
     @property
     def iterations(self) -> list[int]: ...
     @property
@@ -531,6 +534,7 @@ def svm_fit(
     max_iterations: int,
     cache_bytes: float,
     start: _Floats | None = None,
+    only: Sequence[int] = ...,
     threads: int = 0,
 ) -> SvmSolution: ...
 def piecewise_fit(

@@ -1,5 +1,7 @@
 """The errors and warnings of grls that are its own."""
 
+from sklearn.exceptions import InconsistentVersionWarning
+
 from ._solvers.results import NotPositiveDefiniteError
 
 __all__ = [
@@ -11,6 +13,7 @@ __all__ = [
     "PrecisionWarning",
     "SeparableFeaturesWarning",
     "SolverError",
+    "VersionWarning",
 ]
 
 
@@ -40,3 +43,21 @@ class SeparableFeaturesWarning(UserWarning):
 
 class SolverError(RuntimeError):
     """An outside solver gave no usable answer to a program that has one."""
+
+
+class VersionWarning(InconsistentVersionWarning):
+    """A model was written by another version of grls, scikit-learn or NumPy than the one that reads it.
+
+    Parameters
+    ----------
+    message : str
+        What differs, and what to do about it.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(estimator_name="", current_sklearn_version="", original_sklearn_version="")
+        self.message = message
+        self.args = (message,)
+
+    def __str__(self) -> str:
+        return self.message

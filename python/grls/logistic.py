@@ -394,7 +394,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
 
 _SEPARATED = (
     "the features alone separate {}: their coefficients would be infinite; give a finite feature_variance, "
-    "or fewer features"
+    "such as 1.0, or fewer features"
 )
 
 

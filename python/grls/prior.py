@@ -329,7 +329,7 @@ class _PriorRLS(KernelMachine):
 
     @property
     def rkhs_norm_(self) -> FloatArray:
-        """Norm of the learnt part in the kernel's space, one per output; |w| without a kernel."""
+        """Norm of the learnt part in the kernel's space, one per output; ‖w‖ without a kernel."""
         check_is_fitted(self)
         # The components are orthonormal functions there, as the columns are for the linear kernel.
         return np.asarray(np.linalg.norm(np.atleast_2d(self.coef_), axis=1))
@@ -424,7 +424,7 @@ _PARAMETERS = """Parameters
     eigenvalues_ : ndarray of shape (q,)
         The eigenvalues of K/n that the components belong to: their mean squares, the largest first.
     rkhs_norm_ : ndarray of shape (k,)
-        Norm of the learnt part in the kernel's space: |w|.
+        Norm of the learnt part in the kernel's space: ‖w‖.
     regularization_ : float
         The ρ used.
     regularization_path_ : ndarray of shape (g,)

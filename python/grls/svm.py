@@ -9,26 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import get_config
-from sklearn.base import ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
-from ._models.chosen_width import ChosenWidth
+from ._models.chosen_in_folds import ChosenInFolds
 from ._models.classification import class_weighted, require_two_classes
-from ._models.definite import DefiniteProblem
-from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
 from ._models.linear_weights import linear_weights
-from ._models.pairs_of_classes import Solved, Task, certified, parts_of, solve_by_osqp
+from ._models.machines_in_folds import Machines
+from ._models.pairs_of_classes import (
+    Solved,
+    Task,
+    certified,
+    parts_of,
+    pose,
+    scores_of,
+    solve_by_osqp,
+    winners,
+)
 from ._models.parts import Decomposition
 from ._models.progress import Stages
-from ._models.samples import Samples, Training
+from ._models.samples import Samples, Training, with_groups
+from ._selection.folds import held_together
+from ._selection.held_out import require_choice
 from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.results import SvmSolution
@@ -44,7 +51,7 @@ _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
-class SVMGBClassifier(ClassifierMixin, ChosenWidth):
+class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
     r"""Support vector classification with features that are not penalised (SVM-GB).
 
     .. math:: \min_f \frac{1}{2} c^T Φ c + C \sum_i \max(0, 1 - y_i f(x_i)), \quad
@@ -67,15 +74,18 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    C : float, default=1.0
-        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). ``inf``: a hard margin, for classes
-        that a function separates; ValueError where they overlap in the space of kernel and features. Weights
-        of samples and classes then make no difference.
-    feature_variance : float, default=inf
+    C : float, "cv" or array-like of floats, default=1.0
+        Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). "cv": that which misses fewest
+        labels of rows held out in three folds, found on a ladder of steps √10; with ``kernel="auto"`` also
+        half or twice the width, and so on. Several: the best of these. One C for all pairs of classes. Copies
+        of a row are in the same fold, of more than 1000 rows a third is searched, at least 1000.
+        ``inf``: a hard margin, for classes that a function separates; ValueError where they overlap in the
+        space of kernel and features. Weights of samples and classes then make no difference.
+    feature_variance : float or "auto", default=inf
         How free the features are: the prior variance τ of their coefficients, which is a kernel Φ + τZZᵀ.
         Z are the features centred and scaled to variance one; the constant stays free. (Without the constant
         among the features they are divided by their root mean square.) Infinite: unpenalised. 0: without
-        effect.
+        effect. "auto": chosen with C by the same rows held out, 0 where features do not clearly gain.
     solver : {"auto", "native", "ipm", "osqp"}, default="auto"
         "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
         method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
@@ -109,7 +119,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         Whether `predict` breaks ties of votes by the scores of "ovr"; otherwise the first class wins.
     probability : bool, default=False
         Whether `predict_proba` is there: the decision values calibrated by scikit-learn's
-        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits.
+        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits; where C or
+        `feature_variance` is chosen, by the rows that are held out for that.
     warm_start : bool, default=False
         Whether a fit begins with the coefficients of the last one, found again by their rows: for a path of
         C, or folds that share rows.
@@ -118,6 +129,20 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
 
     Attributes
     ----------
+    C_ : float
+        The C used.
+    feature_variance_ : float
+        The features' variance used.
+    C_path_, feature_variance_path_, criterion_path_ : ndarrays of shape (g,)
+        The settings tried, where one was chosen, and the share of the rows held out whose class was missed,
+        weighted as the losses are. Those that were clearly worse had one or two folds only.
+    cv_predictions_ : ndarray of shape (m,) or (m, n_pairs)
+        Functions of the pairs at each row by the model without its fold, where C or the variance was chosen;
+        NaN at rows that were not held out.
+    cv_fold_ : ndarray of shape (m,)
+        The fold of each row; −1: it was not held out.
+    cv_score_ : float
+        Accuracy of the rows held out, of the setting that was chosen: a little better than new rows have it.
     dual_coef_ : ndarray of shape (n_SV, n_pairs)
         Kernel coefficients c of the support vectors of any pair; zero where a vector is none of the pair. So
         each kernel value of a prediction is evaluated once for all pairs.
@@ -150,6 +175,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         The duality gap, relative to the objective; likewise.
     n_iter_ : ndarray of shape (n_pairs,)
         Rounds or iterations; 0 where the features alone separate the classes and nothing was left to do.
+    pair_seconds_ : ndarray of shape (n_pairs,)
+        Time in the solver, which works on as many pairs as threads at a time.
     kernel_used_ : ndarray of shape (n_pairs,)
         Whether the kernel has a part in the function of a pair. False where features that are not penalised
         separate the classes alone, of which a `SeparableFeaturesWarning` tells.
@@ -170,7 +197,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
     features_ : transformer or None
         The fitted features.
     calibrated_ : CalibratedClassifierCV
-        The calibrated model, with ``probability=True``.
+        The calibrated model, with ``probability=True``; of decision values in place of X where rows were held
+        out.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -208,8 +236,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        C: float = 1.0,
-        feature_variance: float = np.inf,
+        C: Any = 1.0,
+        feature_variance: float | str = np.inf,
         solver: str = "auto",
         formulation: str = "virtual",
         bias: str = "multiplier",
@@ -240,7 +268,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMGBClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SVMGBClassifier:
         """Fit the model.
 
         Parameters
@@ -251,6 +279,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             Labels, of any type.
         sample_weight : array-like of shape (m,), default=None
             C becomes C times the weight: weight 2 is the row twice, weight 0 no row.
+        groups : array-like of shape (m,), default=None
+            Rows of a group, such as a subject, are in the same fold where C or `feature_variance` is chosen.
 
         Returns
         -------
@@ -267,21 +297,16 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             classes = np.unique(labels[counted])
             require_two_classes(len(classes))
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
-            self._fit(self._samples(checked, X, labels, codes, weights), classes)
+            samples = self._samples(checked, X, labels, codes, weights)
+            self._fit(with_groups(samples, groups, len(labels)), classes, len(labels))
             self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
-            if self.probability:
-                uncalibrated = clone(self).set_params(probability=False, warm_start=False)
-                if get_config()["enable_metadata_routing"]:
-                    uncalibrated.set_fit_request(sample_weight=True)
-                self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
-                self.calibrated_.fit(X, labels, sample_weight=given)
-                self._stages.done("calibration")
-            else:
-                self.__dict__.pop("calibrated_", None)
+            if self.probability and not hasattr(self, "calibrated_"):
+                self._calibrate_by_refits(X, labels, given)
         return self
 
     def _check_parameters(self) -> None:
-        if not self._is_hard():
+        require_choice(self.C, self.feature_variance)
+        if not self._chooses_C() and not self._is_hard():
             real(self.C, "C", above=0)
         real(self.tol, "tol", above=0)
         real(self.cache_size, "cache_size", above=0)
@@ -291,7 +316,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         choice(self.bias, "bias", ("multiplier", "lp"))
         choice(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
         if self.feature_variance != np.inf:
-            real(self.feature_variance, "feature_variance", minimum=0)
+            if not isinstance(self.feature_variance, str):
+                real(self.feature_variance, "feature_variance", minimum=0)
             if self.formulation == "pivot" or self.bias == "lp":
                 raise ValueError(
                     'a finite feature_variance leaves no bias: it needs formulation="virtual" and '
@@ -308,12 +334,14 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         return np.where(labels[:, None] == classes, 1.0, -1.0)
 
     def _equivalent_shift(self, training: Training) -> float:
-        return 1e-6 if self._is_hard() else 1 / (2 * float(self.C))
+        if self._is_hard():
+            return 1e-6
+        return 1 / (2 * (1.0 if isinstance(self.C, str) else float(np.exp(np.log(self.C).mean()))))
 
     def _is_hard(self) -> bool:
         return isinstance(self.C, float | np.floating) and bool(np.isposinf(self.C))
 
-    def _fit(self, samples: Samples, classes: Any) -> None:
+    def _fit(self, samples: Samples, classes: Any, n_given: int) -> None:
         stages = self._stages
         training = self._prepare(samples)
         assert training.kernel is not None
@@ -325,34 +353,49 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         conditional = order > 1 or (order == 1 and (by_osqp or self.solver == "ipm"))
         solver = "native" if order == 1 and not conditional else self.solver
         self._require_memory(training, labels, len(pairs), by_osqp, conditional)
+        polynomials = needed_polynomials(training.kernel, samples.X)
+        machines = chosen = None
+        if require_choice(self.C, self.feature_variance):
+            machines = Machines(
+                self,
+                self._widths_to_try(training.kernel),
+                samples.X,
+                training.T,
+                samples.weights,
+                labels,
+                classes,
+                pairs,
+                polynomials,
+                conditional,
+                solver,
+                by_osqp,
+                held_together(training.kernel, samples.X, samples.labels),
+            )
+            training.kernel, chosen = self._choose(machines)
+        else:
+            self.C_, self.feature_variance_ = float(self.C), float(self.feature_variance)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
-        parts = None
-        tau = float(self.feature_variance)
-        finite = np.isfinite(tau) and not is_as_good_as_free(training.kernel, samples.X, tau)
-        if finite and training.T.shape[1]:
-            parts = split(training.T, samples.weights, needed_polynomials(training.kernel, samples.X))
-            problem = penalised_problem(training.kernel, samples.X, parts, samples.weights, tau)
-        definite = None
-        if conditional:
-            polynomials = needed_polynomials(training.kernel, samples.X)
-            assert polynomials is not None
-            definite = DefiniteProblem.of(problem, polynomials)
-            problem = definite.problem
-        task = Task(training.kernel, problem, labels, classes, pairs, solver, by_osqp)
+        posed = pose(problem, self.feature_variance_, polynomials, conditional=conditional)
+        task = Task(training.kernel, posed.problem, labels, classes, pairs, solver, by_osqp)
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = self._hard_margin(task, start)
         else:
-            solved, said = self._solve_all(task, float(self.C), start, float(self.tol))
+            solved, said = self._solve_all(task, self.C_, start, float(self.tol))
         solver = task.solver
         stages.done("solve")
         self._warn(solved, said, classes, pairs)
-        if definite is not None:
-            solved.beta = definite.feature_coefficients(solved.beta, solved.c)
-        if parts is not None:
-            solved.beta = parts.coefficients(solved.beta, solved.c, tau)
-            solved.kept = [parts.kept]
+        solved.beta = posed.feature_coefficients(solved.beta, solved.c)
+        if posed.parts is not None:
+            solved.kept = [posed.parts.kept]
         self._store(training, labels, classes, pairs, solved)
+        self._forget("C_path_", "feature_variance_path_", "criterion_path_", "cv_predictions_", "cv_fold_")
+        self._forget("cv_score_", "calibrated_")
+        if machines is not None and chosen is not None:
+            self._store_choice(chosen, samples.rows, n_given)
+            if self.probability:
+                own = problem.kernel_times(solved.c) + training.T @ solved.beta
+                self._calibrate(machines, chosen, samples, own)
         self._warn_of_separation()
         if stages.tells(1):
             self._report(stages)
@@ -366,10 +409,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             return solved, ~solved.converged  # OSQP has said it, in a warning of its own
         solution = self._solve(task, C, start, goal)
         solved = certified(self, task, C, solution)
-        if (np.asarray(solution.converged) & (solved.relative_gap > goal)).any():
+        missed = np.flatnonzero(solved.converged & (solved.relative_gap > goal))
+        if len(missed):
             # Reached by the numbers the solver went by, and not by the model: once more from here, in
             # double precision.
-            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION))
+            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION), missed)
             solved.improve(certified(self, task, C, again))
         return solved, np.zeros(len(task.pairs), dtype=bool)
 
@@ -378,13 +422,14 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
         unit = np.sqrt(spread_of(task.problem))
         n_pairs = len(task.pairs)
-        C, goal, iterations = FIRST / unit**2, float(self.tol), np.zeros(n_pairs, dtype=np.intp)
+        C, goal = FIRST / unit**2, float(self.tol)
+        iterations, seconds = np.zeros(n_pairs, dtype=np.intp), np.zeros(n_pairs)
         found: Solved | None = None
         while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
             with warnings.catch_warnings():  # C is a step on the way
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 solved, _ = self._solve_all(task, C, start, goal)
-            start, iterations = solved.c, iterations + solved.iterations
+            start, iterations, seconds = solved.c, iterations + solved.iterations, seconds + solved.seconds
             image = task.problem.kernel_times(solved.c)
             verdicts = []
             for p, part in enumerate(parts_of(task, C)):
@@ -398,7 +443,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                 found = solved
             else:
                 found.improve(solved)
-            found.iterations = iterations
+            found.iterations, found.seconds = iterations, seconds
             if (found.relative_gap <= self.tol).all():
                 return found, np.zeros(n_pairs, dtype=bool)
             if np.isfinite(found.relative_gap).all() and goal > 1e-4 * self.tol:
@@ -420,8 +465,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             "or scale the columns"
         )
 
-    def _solve(self, task: Task, C: float, start: FloatArray | None, tol: float) -> SvmSolution:
-        """Return the solution; of "auto" by what works, which the task then keeps to."""
+    def _solve(
+        self, task: Task, C: float, start: FloatArray | None, tol: float, only: Any = ()
+    ) -> SvmSolution:
+        """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to."""
         try:
             return task.problem.svm(
                 task.labels,
@@ -432,11 +479,12 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
                 max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
                 cache_bytes=float(self.cache_size) * 2**20,
                 start=start,
+                only=only,
             )
         except NotPositiveDefiniteError as error:
             if task.solver == "auto":
                 task.solver = "native"
-                found = self._solve(task, C, start, tol)
+                found = self._solve(task, C, start, tol, only)
                 warn(
                     f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
                     'problem is not convex: solver="native" took over, and what it found is stationary but '
@@ -475,9 +523,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         self.objective_ = solution.objective
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
+        self.pair_seconds_ = solution.seconds
         self.kernel_used_ = np.any(dual_coef != 0, axis=0)
         self.bias_solver_ = solution.bias_solver
-        self._C_fit = float(self.C)
+        self._C_fit = self.C_
         self._labels_fit = labels[support]
         self._n_samples_fit = training.n_samples
 
@@ -513,8 +562,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         if not np.array_equal(classes, self.classes_) or self.dual_coef_.shape[1] != n_pairs:
             return None
         start = np.zeros((len(labels), n_pairs))
-        finite = np.isfinite(self.C) and np.isfinite(self._C_fit)
-        scaled = self.dual_coef_ * (float(self.C) / self._C_fit if finite else 1.0)
+        finite = np.isfinite(self.C_) and np.isfinite(self._C_fit)
+        scaled = self.dual_coef_ * (self.C_ / self._C_fit if finite else 1.0)
         if self.kernel_.pairwise:
             # Rows of a kernel matrix have no contents to be found by: they must all be there, as before.
             same = training.samples.rows is None and self._gram_columns is None
@@ -557,7 +606,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         for p, pair in enumerate(self.pairs_):
             a, b = self.classes_[pair].tolist()
             stages.report(
-                f"{a!r} / {b!r}: {self.n_iter_[p]} iterations, "
+                f"{a!r} / {b!r}: {self.n_iter_[p]} iterations, {1e3 * self.pair_seconds_[p]:.3g} ms, "
                 f"objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
                 f"{np.count_nonzero(self.dual_coef_[:, p])} support vectors"
             )
@@ -612,22 +661,9 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
         values = self._pair_values(X)
         if len(self.classes_) == 2:
             return values[:, 0]
-        return values if self.decision_function_shape == "ovo" else self._scores(values)
-
-    def _votes(self, values: FloatArray) -> FloatArray:
-        votes = np.zeros((len(values), len(self.classes_)))
-        for p, (a, b) in enumerate(self.pairs_):
-            votes[:, a] += values[:, p] > 0
-            votes[:, b] += values[:, p] <= 0
-        return votes
-
-    def _scores(self, values: FloatArray) -> FloatArray:
-        """Return votes plus the summed confidences, squeezed into less than half a vote."""
-        confidence = np.zeros((len(values), len(self.classes_)))
-        for p, (a, b) in enumerate(self.pairs_):
-            confidence[:, a] += values[:, p]
-            confidence[:, b] -= values[:, p]
-        return np.asarray(self._votes(values) + confidence / (3 * (np.abs(confidence) + 1)))
+        if self.decision_function_shape == "ovo":
+            return values
+        return scores_of(values, self.pairs_, len(self.classes_))
 
     def predict(self, X: Any) -> Any:
         """Return the labels.
@@ -643,43 +679,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenWidth):
             The class with most votes.
         """
         values = self._pair_values(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(values[:, 0] > 0).astype(np.intp)]
-        ballot = self._scores(values) if self.break_ties else self._votes(values)
-        return self.classes_[ballot.argmax(axis=1)]
-
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self, "calibrated_")
-        return np.asarray(self.calibrated_.predict_proba(X))
-
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n, d)
-            Points.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of ``classes_``.
-        """
-        return np.asarray(np.log(self.predict_proba(X)))
+        return self.classes_[winners(values, self.pairs_, len(self.classes_), break_ties=self.break_ties)]
 
     def decompose(self, X: Any, return_std: bool = False, groups: Any = None) -> Decomposition:
         """Return what the features say and what the kernel has learnt on top of it.

@@ -18,6 +18,7 @@ from ._selection import regularization as regularization_choice
 from ._solvers.covariance import Diagonal
 from ._solvers.ridge_problem import RidgeProblem
 from ._validation import FloatArray, integer, number_or_choice
+from ._versions import Versioned
 
 __all__ = ["TransferPrior"]
 
@@ -41,7 +42,7 @@ class _Task:
         return Diagonal(variances).times_root(self.X)
 
 
-class TransferPrior:
+class TransferPrior(Versioned):
     r"""Learns which columns matter from reference tasks: a variance for each weight, by empirical Bayes.
 
     The variance of a column is a power of its spread times a factor of its own,

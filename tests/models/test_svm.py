@@ -9,6 +9,7 @@ import pytest
 import reference
 from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier, core
+from grls._models.pairs_of_classes import votes_of
 from grls.exceptions import DependentFeaturesWarning, SeparableFeaturesWarning, SolverError
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Linear, Log, Polyharmonic, Polynomial, Sigmoid, ThinPlate
@@ -182,7 +183,7 @@ def test_ties_are_broken_as_an_svc_breaks_them(break_ties):
     model = SVMGBClassifier(Gaussian(2.0), tol=1e-10, break_ties=break_ties).fit(X, y)
     peer = SVC(gamma=1 / 8, tol=1e-10, break_ties=break_ties).fit(X, y)
     grid = np.random.default_rng(0).uniform(-15, 15, size=(3000, 2))
-    votes = np.sort(model._votes(model._pair_values(grid)), axis=1)
+    votes = np.sort(votes_of(model._pair_values(grid), model.pairs_, 6), axis=1)
     assert np.any(votes[:, -1] == votes[:, -2])
     assert np.mean(model.predict(grid) == peer.predict(grid)) > 0.999
 
@@ -540,7 +541,7 @@ def test_what_was_done_is_told_when_asked_for(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     for line, pair in zip(lines, ("0 / 1", "0 / 2", "1 / 2"), strict=True):
-        told = r"\d+ iterations, objective \S+, relative gap \S+, \d+ support vectors"
+        told = r"\d+ iterations, \S+ ms, objective \S+, relative gap \S+, \d+ support vectors"
         assert re.fullmatch(rf"{PROGRESS}{pair}: {told}", line)
 
 
@@ -559,7 +560,8 @@ def test_parameters_that_cannot_be_right_are_refused():
     refused("C must be greater than 0", C=0.0)
     refused("C must be greater than 0", C=-1.0)
     refused("C must be finite", C=np.nan)
-    refused("C must be a number", C="1", error=TypeError)
+    refused("C .unless it is a number or several to choose from. must be one of 'cv'", C="1")
+    refused("C must be a number", C=None, error=TypeError)
     refused("tol must be", tol=0.0)
     refused("cache_size must be", cache_size=0)
     refused("max_iter must be at least -1", max_iter=-2)

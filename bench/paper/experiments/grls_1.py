@@ -1,7 +1,10 @@
 """G-RLS, figure 1: noisy points of abs(5 - x), a Gaussian kernel of three widths, free features or none."""
 
 import numpy as np
-from grls.demo import (
+from matplotlib import pyplot as plt
+
+from ..registry import Finding, experiment
+from ._curve import (
     DOMAIN,
     GRLS,
     MARGIN,
@@ -13,9 +16,6 @@ from grls.demo import (
     noisy_points,
     truth,
 )
-from matplotlib import pyplot as plt
-
-from ..registry import Finding, experiment
 
 METHODS = (GRLS, RIDGE, PUBLISHED, PUBLISHED_FIRST)
 PRINTED = {PUBLISHED: "pivots by QR", PUBLISHED_FIRST: "the first points as pivots, to the letter"}

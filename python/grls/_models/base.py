@@ -19,6 +19,7 @@ from .._validation import (
     is_table_of_numbers,
     text_explained,
 )
+from .._versions import Versioned
 from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
@@ -40,7 +41,7 @@ from .samples import (
 _FLOATS = [np.float64, np.float32]
 
 
-class Estimator(BaseEstimator):
+class Estimator(Versioned, BaseEstimator):
     """Checked data, and nothing lost where a fit fails."""
 
     _stages: Stages  # of the fit that is going on

@@ -108,14 +108,19 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
     return SplitFeatures(F, Z, A, kept)
 
 
-def is_as_good_as_free(kernel: Kernel, X: Any, variance: float) -> bool:
+def is_as_good_as_free(kernel: Kernel | StoredGram, X: Any, variance: float) -> bool:
     """Whether a variance is so much larger than the kernel's own that the matrix Φ + τZZᵀ would hide Φ."""
-    some = X[:100, :100] if kernel.pairwise else kernel.matrix(X[:100], X[:100])
+    if isinstance(kernel, StoredGram) or kernel.pairwise:
+        some = X[:100, :100]
+    else:
+        some = kernel.matrix(X[:100], X[:100])
     return bool(variance > 1e8 * np.abs(some).max(initial=np.finfo(float).tiny))
 
 
-def augmented(kernel: Kernel, X: Any, Z: FloatArray, variance: float) -> tuple[Any, Any]:
+def augmented(kernel: Kernel | StoredGram, X: Any, Z: FloatArray, variance: float) -> tuple[Any, Any]:
     """Return a kernel and points, or a matrix, of Φ + τZZᵀ."""
+    if isinstance(kernel, StoredGram):
+        return kernel, X + variance * (Z @ Z.T)
     if isinstance(kernel, Function):
         return StoredGram(), kernel.matrix(X, X) + variance * (Z @ Z.T)
     if variance == 0 or Z.shape[1] == 0:
@@ -140,7 +145,7 @@ def beside(X: Any, Z: FloatArray, variance: float) -> Any:
 
 
 def penalised_problem(
-    kernel: Kernel, X: Any, parts: SplitFeatures, weights: FloatArray | None, variance: float
+    kernel: Kernel | StoredGram, X: Any, parts: SplitFeatures, weights: FloatArray | None, variance: float
 ) -> KernelProblem:
     """Return the problem with the kernel Φ + τZZᵀ and the features F."""
     source, points = augmented(kernel, X, parts.Z, variance)

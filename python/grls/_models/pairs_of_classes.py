@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rank import independent_columns
 from .._solvers.results import Status, SvmSolution
 from .._validation import FloatArray
+from .definite import DefiniteProblem
+from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
 _OSQP_ITERATIONS = 100_000
 _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
@@ -23,6 +26,67 @@ _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
 def signs_of(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Return the labels of a pair's samples as ±1: see `SVMGBClassifier.pairs_`."""
     return np.where(labels == pair[1 if n_classes == 2 else 0], 1.0, -1.0)
+
+
+def votes_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return how many pairs name each class, (n, n_classes); values (n, n_pairs) of their functions."""
+    votes = np.zeros((len(values), n_classes))
+    for p, (a, b) in enumerate(pairs):
+        votes[:, a] += values[:, p] > 0
+        votes[:, b] += values[:, p] <= 0
+    return votes
+
+
+def scores_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return the votes plus the summed confidences, squeezed into less than half a vote."""
+    confidence = np.zeros((len(values), n_classes))
+    for p, (a, b) in enumerate(pairs):
+        confidence[:, a] += values[:, p]
+        confidence[:, b] -= values[:, p]
+    return np.asarray(votes_of(values, pairs, n_classes) + confidence / (3 * (np.abs(confidence) + 1)))
+
+
+def winners(values: FloatArray, pairs: NDArray[np.intp], n_classes: int, *, break_ties: bool) -> Any:
+    """Return the class that the functions (n, n_pairs) name, (n,)."""
+    if n_classes == 2:
+        return (values[:, 0] > 0).astype(np.intp)
+    ballot = scores_of if break_ties else votes_of
+    return ballot(values, pairs, n_classes).argmax(axis=1)
+
+
+@dataclass(frozen=True)
+class Posed:
+    """SVM-GB as its solvers see it, and the way back from the coefficients that they find."""
+
+    problem: KernelProblem
+    parts: SplitFeatures | None  # free and penalised features, where the variance is finite
+    definite: DefiniteProblem | None
+    variance: float
+
+    def feature_coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
+        """Return the coefficients of all features, (l, n_pairs)."""
+        if self.definite is not None:
+            beta = self.definite.feature_coefficients(beta, c)
+        return beta if self.parts is None else self.parts.coefficients(beta, c, self.variance)
+
+
+def pose(
+    problem: KernelProblem, variance: float, polynomials: FloatArray | None, *, conditional: bool
+) -> Posed:
+    """Give the features a variance, and a conditional kernel a definite matrix.
+
+    `polynomials` (m, q): those that the kernel needs.
+    """
+    parts = definite = None
+    finite = np.isfinite(variance) and not is_as_good_as_free(problem.kernel, problem.X, variance)
+    if finite and problem.T.shape[1]:
+        parts = split(problem.T, problem.weights, polynomials)
+        problem = penalised_problem(problem.kernel, problem.X, parts, problem.weights, variance)
+    if conditional:
+        assert polynomials is not None
+        definite = DefiniteProblem.of(problem, polynomials)
+        problem = definite.problem
+    return Posed(problem, parts, definite, variance)
 
 
 @dataclass
@@ -55,10 +119,10 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
     Phi, T = problem.kernel_matrix(), problem.T
     weights = problem.weights_or_ones
     c, beta = np.zeros((len(labels), len(pairs))), np.zeros((T.shape[1], len(pairs)))
-    solved, independent = [], []
+    solved, independent, seconds = [], [], []
     limit = model.max_iter if model.max_iter > 0 else _OSQP_ITERATIONS
     for p, part in enumerate(parts_of(task, C)):
-        rows = part.rows
+        rows, begin = part.rows, perf_counter()
         kept = independent_columns(np.sqrt(weights[rows])[:, None] * T[rows], problem.tolerance)
         found = osqp.solve(
             Phi[np.ix_(rows, rows)],
@@ -72,12 +136,14 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
         c[rows, p], beta[kept, p] = found.c, found.beta
         solved.append(found)
         independent.append(kept)
+        seconds.append(perf_counter() - begin)
     return SvmSolution(
         c=c,
         beta=beta,
         objective=np.array([found.objective for found in solved]),
         relative_gap=np.array([found.duality_gap for found in solved]),
         infeasibility=np.zeros(len(pairs)),
+        seconds=np.array(seconds),
         iterations=[found.n_iter for found in solved],
         status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
         kept=independent,
@@ -92,6 +158,7 @@ class Solved:
     beta: FloatArray  # (l, n_pairs)
     kept: list[Any]
     iterations: NDArray[np.intp]
+    seconds: FloatArray
     converged: NDArray[np.bool_]  # as the solver says
     objective: FloatArray
     relative_gap: FloatArray
@@ -105,6 +172,7 @@ class Solved:
         for name in ("converged", "objective", "relative_gap", "bias_solver"):
             getattr(self, name)[better] = getattr(other, name)[better]
         self.iterations = self.iterations + other.iterations
+        self.seconds = self.seconds + other.seconds
 
 
 def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved:
@@ -134,6 +202,7 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         beta,
         list(solution.kept),
         np.array(solution.iterations, dtype=np.intp),
+        np.array(solution.seconds),
         np.array(solution.converged, dtype=bool),
         np.array([found.objective for found in certificates]),
         np.array([found.relative_gap for found in certificates]),

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import kernels
-from .._selection.folds import Fold, FoldSelection, Walk, folds_of, gammas_to_try
+from .._selection.by_folds import Fold, FoldSelection, Walk, folds_of, gammas_to_try
 from .._selection.starts import drawn_rows
 from .._solvers import memory, osqp_program
 from .._solvers.dual_program import DualProgram

@@ -1,134 +1,82 @@
-"""The choice of γ by folds, for losses that have no closed form of leaving out rows.
-
-A fold is the program of all rows with the bounds of those left out at zero: all folds and all γ share the
-kernel's values, and the model function at the rows left out comes with each solution.
-"""
+"""Folds of rows: every class in each, copies of a row and the rows of a group never apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import check_cv
+from scipy.sparse.csgraph import connected_components
 
-from .._models.progress import Stages
+from .._solvers.groups import Labels
 from .._solvers.rows import distinct_rows
-from .._validation import FloatArray, integer
+from ..kernels import Kernel
+from .starts import points_in_turn
 
-# γ of the squared loss in units of the kernel's size: from where the kernel has no say to where it fits all.
-_LARGEST, _SMALLEST = 5.0, 5e-8
-_PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
-
-
-@dataclass
-class FoldSelection:
-    """The curve, and the choice."""
-
-    path: FloatArray  # (g,) γ in ascending order
-    criterion: FloatArray  # (g,) mean loss of the rows left out
-    chosen: float
-    predictions: FloatArray  # (m, k): of each row by the model without it, at the chosen γ
+N_FOLDS = 3
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Which rows train, and which are left out, (m,) each."""
+def held_together(kernel: Kernel, X: Any, groups: Labels | None) -> Labels:
+    """Return for each row the number of the rows that it stays with, in an order as good as at random.
 
-    trains: NDArray[np.bool_]
-    left_out: NDArray[np.bool_]
-
-
-def folds_of(X: Any, y: Any, cv: Any, rows: Any, *, pairwise: bool) -> list[Fold]:
-    """Return the folds of checked rows.
-
-    A number of folds: rows at the same point are in the same fold, and neither the order of the rows nor the
-    units of dense columns matter. Else as a scikit-learn splitter or a list of positions says; `rows`: where
-    the rows were among those given, if some had no weight.
+    Those at the same point, and those of the same group. The order does not depend on that of the rows,
+    unless the kernel is a matrix.
     """
-    m = X.shape[0]
-    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
-        # Positions are those of the rows as given; a splitter sees the rows that count.
-        places = np.arange(m) if rows is None or hasattr(cv, "split") else rows
-        pairs = check_cv(cv).split(X, y)
-        return [Fold(np.isin(places, train), np.isin(places, test)) for train, test in pairs]
-    count = integer(cv, "cv", minimum=2)
-    place = np.arange(m)
-    if not pairwise:
-        told_apart = X
-        if not sparse.issparse(X):
-            ranks = [np.unique(column, return_inverse=True)[1] for column in np.asarray(X).T]
-            told_apart = np.column_stack(ranks).astype(np.float64)
-        place = distinct_rows(told_apart)[1]
-    n_points = int(place.max()) + 1
-    if n_points < 2:
-        raise ValueError(
-            'regularization="auto" leaves out rows, and all rows are at the same point: give it a number'
-        )
-    count = min(count, n_points)
-    return [Fold(place % count != fold, place % count == fold) for fold in range(count)]
+    place = distinct_rows(X)[1] if kernel.pairwise else points_in_turn(X)
+    if groups is None:
+        return place
+    m, n_points = len(place), int(place.max()) + 1
+    shape = (n_points + int(groups.max()) + 1,) * 2
+    edges = sparse.coo_matrix((np.ones(m), (place, n_points + groups)), shape=shape)
+    component = connected_components(edges, directed=False)[1][place]
+    # Numbered by the first of its points.
+    first = np.full(component.max() + 1, n_points)
+    np.minimum.at(first, component, place)
+    return np.asarray(np.unique(first[component], return_inverse=True)[1].astype(np.intp))
 
 
-def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
-    """Return the γ to try in descending order, and whether the walk may end early."""
-    if np.ndim(specification) == 0:
-        count = integer(specification, "regularization_grid", minimum=2)
-        return np.geomspace(_LARGEST, _SMALLEST, count) * unit, True
-    values = np.sort(np.asarray(specification, dtype=np.float64).ravel())[::-1]
-    if values.size == 0 or not np.all(np.isfinite(values)) or values[-1] <= 0:
-        raise ValueError("regularization_grid must hold positive, finite numbers")
-    return values, False
+def drawn(together: Labels, labels: NDArray[np.intp], most: int) -> NDArray[np.intp] | None:
+    """Return the rows of so many units, of every class its share and at least two; None: all."""
+    class_of = _class_of(together, labels)
+    n_units = len(class_of)
+    if n_units <= most:
+        return None
+    turn = np.empty(n_units)
+    for k in np.unique(class_of):
+        mine = np.flatnonzero(class_of == k)
+        turn[mine] = np.arange(len(mine)) / len(mine)
+        turn[mine[:2]] = -1
+    taken = np.zeros(n_units, dtype=bool)
+    taken[np.argsort(turn, kind="stable")[:most]] = True
+    return np.flatnonzero(taken[together])
 
 
-@dataclass
-class Walk:
-    """The criterion along γ."""
+def _class_of(together: Labels, labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the class of each unit: the first, where its rows have several."""
+    out = np.full(int(together.max()) + 1, np.iinfo(np.intp).max)
+    np.minimum.at(out, together, labels)
+    return out
 
-    left_out: Callable[[float], FloatArray]  # γ -> (m, k): each row by the model without it; NaN: in no fold
-    loss: Callable[[FloatArray], FloatArray]  # of predictions (m, k), (m,)
-    weights: FloatArray  # (m,)
-    stages: Stages
-    values: dict[float, float] = field(default_factory=dict)
-    best: tuple[float, FloatArray] | None = None
 
-    def __call__(self, gamma: float) -> float:
-        """Return the mean loss of the rows left out at γ."""
-        if gamma in self.values:
-            return self.values[gamma]
-        predictions = self.left_out(gamma)
-        known = np.isfinite(predictions).all(axis=1)
-        value = np.inf
-        if known.any():
-            value = float(np.average(self.loss(predictions)[known], weights=self.weights[known]))
-        self.values[gamma] = value
-        if self.best is None or (value, -gamma) < (self.values[self.best[0]], -self.best[0]):
-            self.best = gamma, predictions
-        self.stages.report(f"regularization {gamma:.3g}: loss of rows left out {value:.6g}")
-        return value
+def folds_of(together: Labels, labels: NDArray[np.intp], n_folds: int = N_FOLDS) -> NDArray[np.intp]:
+    """Return the fold of each row, (m,); −1: it is never held out, for its class has no other.
 
-    def follow(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
-        """Go down from the largest γ; where it `may_end`, until smaller ones gain no more, then refine."""
-        since = 0
-        for gamma in map(float, gammas):
-            before = self.best
-            self(gamma)
-            since = 0 if self.best is not before else since + 1
-            if may_end and since >= _PATIENCE:
-                break
-        assert self.best is not None
-        if may_end:
-            self._refine()
-        path = np.array(sorted(self.values))
-        criterion = np.array([self.values[gamma] for gamma in path])
-        return FoldSelection(path, criterion, *self.best)
-
-    def _refine(self) -> None:
-        """Try the middles between the best γ and its neighbours."""
-        assert self.best is not None
-        path = sorted(self.values)
-        at = path.index(self.best[0])
-        for other in path[max(at - 1, 0) : at] + path[at + 1 : at + 2]:
-            self(float(np.sqrt(other * path[at])))
+    Parameters
+    ----------
+    together : ndarray of shape (m,)
+        Numbers of the units that are held out as a whole: see `held_together`.
+    labels : ndarray of shape (m,)
+        The classes, from 0 on; each has its share in every fold.
+    n_folds : int
+        How many folds.
+    """
+    together = np.unique(together, return_inverse=True)[1]
+    class_of = _class_of(together, labels)
+    of_unit = np.empty(len(class_of), dtype=np.intp)
+    of_unit[np.argsort(class_of, kind="stable")] = np.arange(len(class_of)) % n_folds
+    for k in np.unique(labels):
+        units = np.unique(together[labels == k])
+        if len(np.unique(of_unit[units])) == 1:  # without its fold nothing would be left of the class
+            of_unit[units] = -1
+    return np.asarray(of_unit[together])

@@ -41,6 +41,15 @@ def scales_without_effect(kernel: Kernel) -> list[Kernel]:
 def drawn_rows(X: Any, most: int) -> NDArray[np.intp] | None:
     """Return the rows of so many points, as good as at random but always the same ones; None: all.
 
+    Neither the order of the rows nor the units of dense columns matter: see `points_in_turn`.
+    """
+    place = points_in_turn(X)
+    return None if place.max(initial=-1) < most else np.flatnonzero(place < most)
+
+
+def points_in_turn(X: Any) -> NDArray[np.intp]:
+    """Return for each row the place of its point among all, (n,), in an order as good as at random.
+
     Neither the order of the rows nor the units of dense columns matter: what tells points apart are the ranks
     of their values.
     """
@@ -48,8 +57,7 @@ def drawn_rows(X: Any, most: int) -> NDArray[np.intp] | None:
     if not sparse.issparse(X):
         ranks = [np.unique(column, return_inverse=True)[1] for column in np.asarray(X).T]
         told_apart = np.column_stack(ranks).astype(np.float64) if ranks else X
-    points, place = distinct_rows(told_apart)
-    return None if len(points) <= most else np.flatnonzero(place < most)
+    return distinct_rows(told_apart)[1]
 
 
 def starts(

@@ -159,8 +159,9 @@ class KernelProblem:
         max_iter: int,
         cache_bytes: float,
         start: FloatArray | None,
+        only: Any = (),
     ) -> SvmSolution:
-        """Return the coefficients of all pairs of classes; the bounds are C times the weights."""
+        """Return the coefficients of all pairs of classes, or of `only` these; the bounds are C times w."""
         arguments = self._arguments()
         arguments["dependence"] = arguments.pop("tolerance")
         arguments["weights"] = self.weights_or_ones
@@ -175,6 +176,7 @@ class KernelProblem:
             max_iterations=max_iter,
             cache_bytes=cache_bytes,
             start=start,
+            only=list(only),
         )
 
     def piecewise(

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from .._validation import FloatArray, integer
+from .._versions import Versioned
 
 __all__ = ["MutualInformationWords", "bag_of_words", "word_counter"]
 
@@ -36,7 +37,7 @@ def word_counter(stop_words: Any = "english") -> CountVectorizer:
     return CountVectorizer(token_pattern=r"[^\W\d_]{2,}", stop_words=stop_words, dtype=np.float64)
 
 
-class MutualInformationWords(SelectorMixin, BaseEstimator):
+class MutualInformationWords(SelectorMixin, Versioned, BaseEstimator):
     r"""Keep the words that tell most about the class.
 
     .. math:: I(W; C) = \sum_{w \in \{0, 1\}} \sum_c p(w, c) \log \frac{p(w, c)}{p(w) p(c)}

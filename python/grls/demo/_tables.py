@@ -19,6 +19,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], n_left: int) -> 
     return "\n".join(line.rstrip() for line in lines)
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, nouns: str = "") -> str:
     """Return a number with its noun, in the plural unless it is one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"

@@ -12,9 +12,10 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import column_positions, is_table_of_numbers
+from .._versions import Versioned
 
 
-class Columns(TransformerMixin, BaseEstimator):
+class Columns(TransformerMixin, Versioned, BaseEstimator):
     """Some columns of X as features: an external drift, the answer of a simpler model.
 
     Parameters

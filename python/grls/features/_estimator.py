@@ -14,11 +14,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, all_or_nothing, choice, integer
+from .._versions import Versioned
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 
 
-class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, Versioned, BaseEstimator):
     """The output of any scikit-learn estimator as features, out of fold on the training rows.
 
     An estimator that has seen a row fits its label, noise included; as an unpenalised feature that would be

@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers.arrays import require_well_formed
 from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
+from .._versions import Versioned
 
 IndexArray = NDArray[np.intp]
 
 
-class GeodesicKNN(TransformerMixin, BaseEstimator):
+class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
     """Which classes the nearest labelled points belong to, nearest along the manifold of the data.
 
     Points are joined to their nearest neighbours, and the distance between two points is the length of the
@@ -158,6 +159,15 @@ class GeodesicKNN(TransformerMixin, BaseEstimator):
         labelled = self.class_counts_.sum(axis=1)
         self.graph_ = _joined(self._edges(graph_neighbors), self.points_, labelled, n_neighbors, self.metric)
         self._sources, self._distances = _nearest_sources(self.graph_, labelled, n_neighbors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The tree comes again from its points: its bare indices are nothing to read from a file.
+        return {name: value for name, value in super().__getstate__().items() if name != "_tree"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "points_" in state:
+            self._tree = NearestNeighbors(metric=self.metric).fit(self.points_)
 
     def _edges(self, graph_neighbors: int) -> sparse.csr_array:
         """Return the lengths from each point of the graph to its nearest others."""

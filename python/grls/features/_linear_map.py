@@ -11,11 +11,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._validation import FloatArray
+from .._versions import Versioned
 
 _FLOATS = [np.float64, np.float32]
 
 
-class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Versioned, BaseEstimator):
     """The rows times a matrix, x ↦ xA: what ``kernel.after(A)`` makes of an array A.
 
     Parameters

@@ -17,13 +17,14 @@ from .._models.progress import Stages
 from .._solvers import topics
 from .._solvers.results import FoldedIn, Topics
 from .._validation import FloatArray, all_or_nothing, choice, integer, real, with_unlabelled
+from .._versions import Versioned
 
 # The mixture of one document is a concave problem of few unknowns: this many steps solve it to any tolerance
 # that makes sense, and their number need not be a parameter.
 _FOLD_IN_STEPS = 10_000
 
 
-class PLSA(TransformerMixin, BaseEstimator):
+class PLSA(TransformerMixin, Versioned, BaseEstimator):
     r"""Topics of documents as features: probabilistic latent semantic analysis.
 
     .. math:: P(w \mid d) = \sum_z P(z \mid d) \, P(w \mid z)
@@ -62,7 +63,7 @@ class PLSA(TransformerMixin, BaseEstimator):
     topic_weights_ : ndarray of shape (n_topics,)
         P(topic): the share of the words of all training documents. The mixture of a document starts here; one
         without any word that the topics know (an empty one) stays here.
-    log_likelihood_path_ : ndarray of shape (n_iter_ + 1,)
+    log_likelihood_path_ : ndarray of shape (n + 1,)
         Log-likelihood of the training counts after each update of the topics; it never falls.
     n_iter_ : int
         Updates of the topics.

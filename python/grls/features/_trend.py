@@ -13,9 +13,10 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import as_rows, integer, is_as_fitted, is_table_of_numbers
+from .._versions import Versioned
 
 
-class PolynomialTrend(TransformerMixin, BaseEstimator):
+class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
     """All monomials up to a degree.
 
     Estimators compute with the monomials about the middle of the training data, which keep their digits for

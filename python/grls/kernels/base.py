@@ -15,6 +15,7 @@ from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
 from .._validation import FloatArray, as_rows, is_table_of_numbers, shown, text_explained
+from .._versions import Versioned
 from .differentiable import require_gradient
 from .lowering import ColumnChoice, Columns, Link, Lowering
 from .spectral import no_density
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .views import After, Seen
 
 
-class Kernel(BaseEstimator):
+class Kernel(Versioned, BaseEstimator):
     """Base class of all kernels.
 
     A kernel of one's own is most easily a plain function ``k(X, Z) -> matrix``, which every estimator takes;

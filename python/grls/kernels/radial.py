@@ -161,7 +161,7 @@ class Laplace(Radial):
         The width, or one width per column; "median" takes the median distance between distinct training rows,
         "medians" that of each column times √d, for "l1" times d.
     norm : {"l2", "l1"}, default="l2"
-        The Euclidean norm, or the sum of absolute differences, exp(−Σ_c |x_c − z_c| / σ_c): a product of
+        The Euclidean norm, or the sum of absolute differences, ``exp(−Σ_c |x_c − z_c| / σ_c)``: a product of
         kernels of one column each.
 
     See Also
@@ -180,7 +180,7 @@ class Laplace(Radial):
         Parameters
         ----------
         gamma : float or array-like of shape (d,)
-            Greater than zero; one for each column gives exp(−Σ_c γ_c |x_c − z_c|) for "l1".
+            Greater than zero; one for each column gives ``exp(−Σ_c γ_c |x_c − z_c|)`` for "l1".
         norm : {"l1", "l2"}, default="l1"
             The norm.
 

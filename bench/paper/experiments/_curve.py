@@ -1,23 +1,26 @@
-"""A curve: figure 1 of the G-RLS paper."""
+"""Noisy points of abs(5 - x), fitted with and without free features: figure 1 of the G-RLS paper."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import KFold
+from grls import GRLSRegressor
+from grls.exceptions import ConfoundedFeaturesWarning
+from grls.kernels import Gaussian
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, KFold
 
-from .._validation import FloatArray
-from ..exceptions import ConfoundedFeaturesWarning
-from ..kernels import Gaussian
-from ..least_squares import GRLSRegressor
-from ._methods import GRLS, PUBLISHED, PUBLISHED_FIRST, RIDGE, RidgePeer, chosen_sigma, grid_search
-from ._tables import count, table
-
+FloatArray = NDArray[np.float64]
+GRLS = "G-RLS"
+PUBLISHED = "G-RLS as published"
+PUBLISHED_FIRST = "G-RLS as published, first pivots"
+RIDGE = "kernel ridge"
 DOMAIN = (0.0, 10.0)
 MARGIN = 1.0
 NOISE = 0.5
@@ -51,6 +54,36 @@ class CurveFit:
     model: Any
 
 
+class RidgePeer(RegressorMixin, BaseEstimator):
+    """Kernel ridge regression of scikit-learn with the parameters of grls; it has no intercept."""
+
+    def __init__(self, sigma: float = 1.0, regularization: float = 1e-3) -> None:
+        self.sigma = sigma
+        self.regularization = regularization
+
+    def fit(self, X: Any, y: Any) -> RidgePeer:
+        self.model_ = KernelRidge(
+            alpha=self.regularization * len(X), kernel="rbf", gamma=1 / (2 * self.sigma**2)
+        ).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+def grid_search(model: Any, sigmas: Iterable[float], gammas: Iterable[float], cv: Any) -> Any:
+    """Return a grid search, not yet fitted, over the kernel's width and γ, the same for every model."""
+    width = "kernel__sigma" if hasattr(model, "kernel") else "sigma"
+    grid = {width: list(map(float, sigmas)), "regularization": list(map(float, gammas))}
+    return GridSearchCV(model, grid, cv=cv, scoring="neg_mean_squared_error")
+
+
+def chosen_sigma(search: Any) -> float:
+    """Return the kernel width that a grid search chose."""
+    best = search.best_params_
+    return float(best.get("sigma", best.get("kernel__sigma")))
+
+
 def truth(x: FloatArray) -> FloatArray:
     """Return the true curve, abs(5 - x)."""
     return np.abs(5 - x)
@@ -67,15 +100,13 @@ def _error(model: Any, x: FloatArray) -> float:
     return float(np.sqrt(np.mean((model.predict(x[:, None]) - truth(x)) ** 2)))
 
 
-def curve(seed: int = 0, quick: bool = False, first_pivots: bool = False) -> list[CurveFit]:
+def curve(seed: int = 0, first_pivots: bool = False) -> list[CurveFit]:
     """Fit abs(5 - x) as the paper's figure 1 does: three widths, γ by cross-validation for each.
 
     Parameters
     ----------
     seed : int, default=0
         Of the points and of the folds.
-    quick : bool, default=False
-        Every second value of γ only.
     first_pivots : bool, default=False
         Whether to fit the published formulation to the letter too, with the first points as pivots. For that
         the points are in random order, as drawn points are.
@@ -91,7 +122,7 @@ def curve(seed: int = 0, quick: bool = False, first_pivots: bool = False) -> lis
         x, y = x[order], y[order]
     low, high = DOMAIN
     sigmas = dict(zip(WIDTHS, ([0.1], [0.25, 0.5, 1.0, 2.0, 4.0], [10.0]), strict=True))
-    gammas = np.logspace(-10, 0, 6 if quick else 11)
+    gammas = np.logspace(-10, 0, 11)
     cv = KFold(5, shuffle=True, random_state=seed)
     inside = np.linspace(low, high, 501)
     outside = np.concatenate([np.linspace(low - MARGIN, low, 51), np.linspace(high, high + MARGIN, 51)])
@@ -109,7 +140,7 @@ def curve(seed: int = 0, quick: bool = False, first_pivots: bool = False) -> lis
         with warnings.catch_warnings():
             # The grid goes through widths at which the kernel takes the features over: that is what is shown.
             warnings.simplefilter("ignore", ConfoundedFeaturesWarning)
-            search = grid_search(model, sigmas[width], gammas, cv, "neg_mean_squared_error").fit(x, y)
+            search = grid_search(model, sigmas[width], gammas, cv).fit(x, y)
         best = search.best_estimator_
         fits.append(
             CurveFit(
@@ -123,44 +154,3 @@ def curve(seed: int = 0, quick: bool = False, first_pivots: bool = False) -> lis
             )
         )
     return fits
-
-
-def _medians(draws: Sequence[Sequence[CurveFit]]) -> list[tuple[float, float]]:
-    """Return the median errors inside and outside of each row of the table, over the draws."""
-    errors = np.median([[(fit.inside, fit.outside) for fit in fits] for fits in draws], axis=0)
-    return [(float(inside), float(outside)) for inside, outside in errors]
-
-
-def curve_verdicts(draws: Sequence[Sequence[CurveFit]]) -> list[str]:
-    """Say how much depends on the width, and which method is better outside the data."""
-    lines = []
-    medians = list(zip(draws[0], _medians(draws), strict=True))
-    for method in (GRLS, RIDGE):
-        mine = [errors for fit, errors in medians if fit.method == method]
-        inside, outside = (f"{min(e):.2f} to {max(e):.2f}" for e in zip(*mine, strict=True))
-        lines.append(f"{method:<12} over the three widths: error inside {inside}, outside {outside}")
-    for width in WIDTHS:
-        pairs = [
-            [f.outside for f in fits if f.width == width and f.method in (GRLS, RIDGE)] for fits in draws
-        ]
-        wins = sum(free < plain for free, plain in pairs)
-        lines.append(
-            f"sigma {width}: G-RLS is the better one outside in {wins} of {count(len(pairs), 'draw')}"
-        )
-    return lines
-
-
-def curve_table(draws: Sequence[Sequence[CurveFit]]) -> str:
-    """Return the table of the curves: the first draw, and medians over all of them."""
-    header = ["width", "method", "sigma", "regularization", "inside", "outside"]
-    rows = [
-        [f.width, f.method, f"{f.sigma:g}", f"{f.regularization:.0e}", f"{f.inside:.3f}", f"{f.outside:.3f}"]
-        for f in draws[0]
-    ]
-    if len(draws) > 1:
-        header += ["inside, median", "outside, median"]
-        rows = [
-            [*row, *(f"{error:.3f}" for error in errors)]
-            for row, errors in zip(rows, _medians(draws), strict=True)
-        ]
-    return table(header, rows, 2)

@@ -1,0 +1,155 @@
+"""SVM-GB without the rows of a fold, and its functions there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._selection.folds import folds_of
+from .._selection.held_out import HeldOut, Setting
+from .._solvers import memory
+from .._solvers.groups import Labels
+from .._solvers.kernel_problem import KernelProblem
+from .._solvers.kernel_values import StoredGram
+from .._solvers.results import SvmSolution
+from .._validation import FloatArray
+from ..exceptions import IndefiniteKernelWarning
+from ..kernels import Kernel
+from .hard_margin import spread_of
+from .pairs_of_classes import Posed, Task, pose, signs_of, solve_by_osqp, winners
+from .progress import Stages
+
+_LOOSER = 10.0  # times the gap allowed to the model: what folds may be left with
+
+
+@dataclass
+class Machines:
+    """SVM-GB on the same rows for any C, variance of the features and kernel, with and without folds."""
+
+    model: Any
+    kernels: list[Kernel]  # of which a setting names one
+    X: Any  # what they read
+    T: FloatArray  # (m, l)
+    weights: FloatArray | None
+    labels: NDArray[np.intp]  # (m,)
+    classes: Any
+    pairs: NDArray[np.intp]
+    polynomials: FloatArray | None  # (m, q): those that the kernels need
+    conditional: bool
+    solver: str
+    by_osqp: bool
+    together: Labels  # (m,): rows that no fold parts
+    fold: NDArray[np.intp] = field(init=False)  # (m,): −1: never held out
+    _matrix: tuple[int, FloatArray | None] | None = None
+    _last: dict[Any, tuple[float, FloatArray]] = field(default_factory=dict)  # where to start from
+
+    def __post_init__(self) -> None:
+        self.fold = folds_of(self.together, self.labels)
+
+    def take(self, rows: NDArray[np.intp]) -> Machines:
+        """Return those of some of the rows."""
+        return replace(
+            self,
+            X=self.kernels[0].take(self.X, rows),
+            T=self.T[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            labels=self.labels[rows],
+            polynomials=None if self.polynomials is None else self.polynomials[rows],
+            together=self.together[rows],
+            _matrix=None,
+            _last={},
+        )
+
+    def spread(self) -> float:
+        """Return the size of the first kernel, from one row of those that stay together."""
+        rows = np.unique(self.together, return_index=True)[1]
+        problem = KernelProblem(self.kernels[0], self.X, self.T, self.weights)
+        return spread_of(problem.take(rows, np.ones(len(rows))))
+
+    def values(self, setting: Setting) -> FloatArray:
+        """Return the functions (m, n_pairs) at rows held out; NaN at those that never are."""
+        out = np.full((len(self.labels), len(self.pairs)), np.nan)
+        for rows, found in self.in_folds(setting):
+            out[rows] = found
+        return out
+
+    def in_folds(self, setting: Setting) -> Iterator[tuple[NDArray[np.intp], FloatArray]]:
+        """Yield the rows of each fold, and the functions (n, n_pairs) there of the machines without it."""
+        K = self._shared_matrix(setting.kernel)
+        for f in range(int(self.fold.max()) + 1):
+            train, test = np.flatnonzero(self.fold != f), np.flatnonzero(self.fold == f)
+            if len(test):
+                posed, found = self._solved(setting, K, train, f)
+                beta = posed.feature_coefficients(found.beta, found.c)
+                yield test, self.T[test] @ beta + self._kernel_part(setting, K, train, test, found.c)
+
+    def _shared_matrix(self, k: int) -> FloatArray | None:
+        """Return the kernel matrix of all rows, if there is memory for it and for the part without a fold."""
+        if self._matrix is None or self._matrix[0] != k:
+            self._matrix = None
+            K = None
+            if memory.fits(3 * 8.0 * len(self.labels) ** 2):
+                K = KernelProblem(self.kernels[k], self.X, self.T, self.weights).kernel_matrix()
+            self._matrix = k, K
+        return self._matrix[1]
+
+    def _solved(self, setting: Setting, K: Any, train: Any, f: int) -> tuple[Posed, SvmSolution]:
+        weights = None if self.weights is None else self.weights[train]
+        source, points = (self.kernels[setting.kernel], self.X) if K is None else (StoredGram(), K)
+        problem = KernelProblem(source, source.take(points, train), self.T[train], weights)
+        polynomials = None if self.polynomials is None else self.polynomials[train]
+        posed = pose(problem, setting.variance, polynomials, conditional=self.conditional)
+        kernel, labels = self.kernels[setting.kernel], self.labels[train]
+        task = Task(kernel, posed.problem, labels, self.classes, self.pairs, self.solver, self.by_osqp)
+        tol = _LOOSER * self.model.tol
+        key = f, setting.kernel, np.isinf(setting.variance)
+        C, start = self._last.get(key, (setting.C, None))
+        with warnings.catch_warnings():  # what the model itself is left with is told when it is fitted
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)
+            if self.by_osqp:
+                return posed, solve_by_osqp(self.model, task, setting.C, tol)
+            scaled = None if start is None else start * (setting.C / C)
+            found = self.model._solve(task, setting.C, scaled, tol)
+        self.solver = task.solver  # it may have turned out to be the only one that works
+        self._last[key] = setting.C, np.asarray(found.c)
+        return posed, found
+
+    def _kernel_part(self, setting: Setting, K: Any, train: Any, test: Any, c: FloatArray) -> FloatArray:
+        """Return Φc at rows held out: class by class, for a row has a part in the pairs of its own only."""
+        kernel = self.kernels[setting.kernel]
+        out = np.zeros((len(test), len(self.pairs)))
+        used = c.any(axis=1)
+        for k in range(len(self.classes)):
+            mine = np.flatnonzero((self.labels[train] == k) & used)
+            if len(mine) == 0:
+                continue
+            pairs = np.flatnonzero((self.pairs == k).any(axis=1))
+            coefficients = np.ascontiguousarray(c[np.ix_(mine, pairs)])
+            if K is None:
+                out[:, pairs] += kernel.times(self.X[test], self.X[train[mine]], coefficients)
+            else:
+                out[:, pairs] += K[np.ix_(test, train[mine])] @ coefficients
+        return out
+
+    def losses(self, rows: NDArray[np.intp], values: FloatArray) -> FloatArray:
+        """Return for each row whether its class is missed, and its mean hinge loss in its class's pairs."""
+        labels, n_classes = self.labels[rows], len(self.classes)
+        named = winners(values, self.pairs, n_classes, break_ties=self.model.break_ties)
+        hinge = np.zeros(len(rows))
+        for p, pair in enumerate(self.pairs):
+            own = np.flatnonzero(np.isin(labels, pair))
+            y = signs_of(labels[own], pair, n_classes)
+            hinge[own] += np.maximum(0, 1 - y * values[own, p])
+        return np.column_stack([named != labels, hinge / (n_classes - 1)])
+
+    def held_out(self, stages: Stages) -> HeldOut:
+        """Return what tries settings on these rows."""
+        weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+        return HeldOut(self.in_folds, self.losses, weights, len(self.pairs), stages)

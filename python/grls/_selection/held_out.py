@@ -1,0 +1,258 @@
+"""The choice of C, of the features' variance and of a kernel's width by the errors of rows held out in folds.
+
+What counts is the share of rows whose class is missed; between equals their hinge loss, and where that is the
+same too the smaller C. A walk goes up or
+down a ladder of C as long as that gains, in large steps and then in a small one; a setting that is clearly
+worse than the best one is given up before its last fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._models.progress import Stages
+from .._validation import FloatArray, choice
+
+# C in units of the kernel's inverse spread: powers of ten, and their geometric means for the last step.
+_LADDER = 10.0 ** (np.arange(-6, 11) / 2)
+_LARGE_STEP = 2
+
+# Variances of the features' coefficients in units of the kernel's spread: none, as free as the kernel, free;
+# then finer steps from the best of these.
+_VARIANCES = np.array([0.0, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, np.inf])
+_COARSE = (0, 4, 8)
+
+# Between as many errors: share of the hinge loss that a larger C must save, and a smaller one may cost.
+_MORE_FOR_LESS = 0.01
+
+_CLEARLY = 2.0  # standard errors by which a setting that is given up is worse
+
+
+def require_choice(C: Any, variance: Any) -> bool:
+    """Return whether one of the two is left to rows held out; ValueError or TypeError where that cannot be.
+
+    A C or a variance that is one number is for others to check.
+    """
+    if isinstance(C, str):
+        choice(C, "C (unless it is a number or several to choose from)", ("cv",))
+    elif np.ndim(C) > 0:
+        try:
+            values = np.asarray(C, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f'C must be a number, several to choose from or "cv", got {C!r}') from error
+        if values.ndim > 1 or values.size == 0 or not np.all(np.isfinite(values)) or values.min() <= 0:
+            raise ValueError(f"the values of C to choose from must be positive, finite numbers, got {C!r}")
+    if isinstance(variance, str):
+        choice(variance, "feature_variance (unless it is a number)", ("auto",))
+        if not isinstance(C, str) and np.ndim(C) == 0 and np.isposinf(C):
+            raise ValueError(
+                'feature_variance="auto" needs a finite C, or C="cv": a hard margin is for '
+                "classes that are separated, whatever rows held out say"
+            )
+    return isinstance(C, str) or np.ndim(C) > 0 or isinstance(variance, str)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen."""
+
+    kernel: int  # which of the kernels
+    variance: float
+    C: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting, and what rows held out say about it."""
+
+    setting: Setting
+    values: FloatArray  # (m, n_pairs): of the functions; NaN at rows that were not held out
+    losses: FloatArray  # (m, 2): whether the class was missed, and the hinge loss; NaN likewise
+    error: float  # weighted share of the rows that were missed
+    complete: bool  # it had all folds
+
+
+@dataclass
+class HeldOut:
+    """Settings tried on the same rows."""
+
+    in_folds: Callable[[Setting], Iterable[tuple[NDArray[np.intp], FloatArray]]]  # rows, and functions there
+    losses: Callable[[NDArray[np.intp], FloatArray], FloatArray]  # of rows and functions there, (n, 2)
+    weights: FloatArray  # (m,): what a row counts
+    n_pairs: int
+    stages: Stages
+    trials: dict[Setting, Trial] = field(default_factory=dict)
+    best: Trial | None = None  # of those that had all folds
+
+    def __call__(self, setting: Setting) -> Trial:
+        """Try a setting, unless it was."""
+        if setting not in self.trials:
+            trial = self.trials[setting] = self._tried(setting)
+            if trial.complete and (self.best is None or self.is_better(trial, self.best)):
+                self.best = trial
+            self.stages.report(
+                f"C {setting.C:.3g}, feature variance {setting.variance:.3g}: error of rows held out "
+                f"{trial.error:.4g}{'' if trial.complete else ', given up'}"
+            )
+        return self.trials[setting]
+
+    def is_better(self, trial: Trial, other: Trial) -> bool:
+        """Whether a trial is better than another, on the rows that were held out in both."""
+        both = np.isfinite(trial.losses[:, 0] + other.losses[:, 0])
+        w = self.weights[both]
+        mine, its = (np.average(each.losses[both], axis=0, weights=w) for each in (trial, other))
+        if mine[0] != its[0]:
+            return bool(mine[0] < its[0])
+        larger = trial.setting.C > other.setting.C
+        return bool(mine[1] < its[1] * (1 - _MORE_FOR_LESS if larger else 1 + _MORE_FOR_LESS))
+
+    def _tried(self, setting: Setting) -> Trial:
+        values = np.full((len(self.weights), self.n_pairs), np.nan)
+        losses = np.full((len(self.weights), 2), np.nan)
+        complete = True
+        for rows, found in self.in_folds(setting):
+            if not complete:
+                break
+            values[rows], losses[rows] = found, self.losses(rows, found)
+            complete = not self._is_hopeless(losses[:, 0])
+        known = np.isfinite(losses[:, 0])
+        error = float(np.average(losses[known, 0], weights=self.weights[known]))
+        return Trial(setting, values, losses, error, complete)
+
+    def _is_hopeless(self, wrong: FloatArray) -> bool:
+        """Whether a setting misses clearly more rows than the best one, of those held out so far."""
+        if self.best is None:
+            return False
+        excess = np.nan_to_num(wrong - self.best.losses[:, 0])
+        return bool(self.weights @ excess > _CLEARLY * np.sqrt(self.weights @ excess**2))
+
+    def walk(self, settings: Sequence[Setting], at: int, step: int = 1) -> None:
+        """Try settings from the one at a place on, up or else down, as long as each is better than before."""
+        current = self(settings[at])
+        for direction in (step, -step):
+            place, moved = at + direction, False
+            while 0 <= place < len(settings) and current.error > 0:
+                found = self(settings[place])
+                if not self.is_better(found, current):
+                    break
+                level = found.error == current.error  # the losses alone: further on there is little to gain
+                current, place, moved = found, place + direction, True
+                if level:
+                    break
+            if moved:
+                return
+
+    def bests(self) -> list[Setting]:
+        """Return the best setting without features, that of all, and the best with free ones."""
+        assert self.best is not None
+        out = [self._best_of(0.0), self.chosen, self._best_of(np.inf)]
+        return list(dict.fromkeys(setting for setting in out if setting is not None))
+
+    def _best_of(self, variance: float) -> Setting | None:
+        found: Trial | None = None
+        for trial in self.trials.values():
+            if trial.setting.variance == variance and (found is None or self.is_better(trial, found)):
+                found = trial
+        return None if found is None else found.setting
+
+    @property
+    def chosen(self) -> Setting:
+        """The best so far."""
+        assert self.best is not None
+        return self.best.setting
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The values that settings are made of, each in ascending order."""
+
+    Cs: FloatArray
+    first_C: int  # where a walk starts
+    steps: tuple[int, ...]  # of walks along C, one after the other
+    all_Cs: bool  # whether each is tried, and not only those on the way
+    variances: FloatArray
+    coarse: tuple[int, ...]  # the variances that C is chosen for; the others are tried around the best
+    n_kernels: int  # of the same family, with wider and wider
+    first_kernel: int
+
+    @classmethod
+    def of(
+        cls, C: Any, variance: float | str, spread: float, n_kernels: int = 1, first_kernel: int = 0
+    ) -> Lines:
+        """Return those that parameters stand for, names or values; `spread`: the size of the kernel."""
+        unit = 10.0 ** np.round(np.log10(spread))
+        if isinstance(C, str):
+            Cs, first = _LADDER / unit, int(np.argmin(np.abs(np.log(_LADDER))))
+        else:
+            Cs = np.unique(np.asarray(C, dtype=np.float64).reshape(-1))
+            first = (len(Cs) - 1) // 2
+        chosen = isinstance(variance, str)
+        variances = _VARIANCES * unit if chosen else np.array([float(variance)])
+        return cls(
+            Cs,
+            first,
+            (_LARGE_STEP, 1) if isinstance(C, str) else (1,),
+            not isinstance(C, str),
+            np.asarray(variances, dtype=np.float64),
+            _COARSE if chosen else (0,),
+            n_kernels,
+            first_kernel,
+        )
+
+    def first(self) -> Setting:
+        """Return the middle of all lines."""
+        middle = self.variances[self.coarse[len(self.coarse) // 2]]
+        return Setting(self.first_kernel, float(middle), float(self.Cs[self.first_C]))
+
+    def along_C(self, setting: Setting) -> tuple[list[Setting], int]:
+        """Return the settings that differ from one in C only, and its place among them."""
+        return [replace(setting, C=float(C)) for C in self.Cs], int(np.flatnonzero(self.Cs == setting.C)[0])
+
+    def along_variance(self, setting: Setting) -> tuple[list[Setting], int]:
+        """Return the settings that differ from one in the variance only, and its place among them."""
+        line = [replace(setting, variance=float(tau)) for tau in self.variances]
+        return line, int(np.flatnonzero(self.variances == setting.variance)[0])
+
+    def along_kernel(self, setting: Setting) -> tuple[list[Setting], int]:
+        """Return the settings that differ from one in the kernel only, and its place among them."""
+        return [replace(setting, kernel=k) for k in range(self.n_kernels)], setting.kernel
+
+
+def search(held_out: HeldOut, lines: Lines) -> Trial:
+    """Return the best of the settings that seem worth a trial."""
+    start = replace(lines.first(), variance=float(lines.variances[lines.coarse[0]]))
+    if lines.all_Cs:
+        for setting in lines.along_C(start)[0]:
+            held_out(setting)
+    for i in lines.coarse:
+        begin = start if held_out.best is None else held_out.chosen
+        held_out.walk(*lines.along_C(replace(begin, variance=float(lines.variances[i]))), lines.steps[0])
+    held_out.walk(*lines.along_variance(held_out.chosen))
+    held_out.walk(*lines.along_kernel(held_out.chosen))
+    for step in lines.steps[1:]:
+        held_out.walk(*lines.along_C(held_out.chosen), step)
+    assert held_out.best is not None
+    return held_out.best
+
+
+def gains(held_out: HeldOut) -> Trial:
+    """Return the best trial, or the best without features if what they promise may be chance.
+
+    That is less than half a standard error of the rows held out, as for least squares.
+    """
+    best, without = held_out.best, held_out._best_of(0.0)
+    assert best is not None
+    if without is None or not held_out.trials[without].complete or best.setting.variance == 0:
+        return best
+    other = held_out.trials[without]
+    known = np.isfinite(best.losses[:, 0])
+    w = held_out.weights[known]
+    gain = other.losses[known, 0] - best.losses[known, 0]
+    mean = np.average(gain, weights=w)
+    variance = np.average((gain - mean) ** 2, weights=w) / w.sum()
+    return best if mean > 0.5 * np.sqrt(variance) else other

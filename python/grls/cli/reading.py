@@ -1,0 +1,202 @@
+"""Tables from files: CSV, Parquet and LIBSVM, with an error of one line for whatever is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .errors import MissingExtra, TableError
+
+#: Endings of files, and what they hold.
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+}
+
+#: What the labels of a LIBSVM file are called.
+TARGET = "target"
+
+_MOST_CELLS = 50_000_000  # of a LIBSVM file, as a table without its zeros left out
+
+
+def pandas() -> Any:
+    """Return pandas; MissingExtra says how to install it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtra("reading tables", "pandas") from error
+    return pd
+
+
+def format_of(path: Path, given: str | None = None) -> str:
+    """Return the format of a file: the one given, or that of its ending."""
+    if given is not None:
+        return given
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    ending = plain.suffix.lower()
+    if ending not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise TableError(
+            f"{path}: the ending {ending!r} is none of {known}; say --format csv, parquet or libsvm"
+        )
+    return FORMATS[ending]
+
+
+def read_table(
+    path: Path,
+    given: str | None = None,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    n_columns: int | None = None,
+) -> Any:
+    """Return a file as a data frame.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    given : {"csv", "parquet", "libsvm"}, default=None
+        Its format; None goes by the ending.
+    separator : str, default=None
+        Between the fields of a CSV file; None finds it in the first line.
+    encoding : str, default="utf-8"
+        Of a CSV file.
+    n_columns : int, default=None
+        How many columns a LIBSVM file has at least; columns that are not in the file are zero.
+
+    Returns
+    -------
+    DataFrame
+        As it is in the file: nothing is filled in, and text stays text.
+    """
+    if not path.exists():
+        raise TableError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder")
+    kind = format_of(path, given)
+    if path.stat().st_size == 0:
+        raise TableError(f"{path} is empty")
+    if kind == "parquet":
+        frame = _read_parquet(path)
+    elif kind == "libsvm":
+        frame = _read_libsvm(path, n_columns)
+    else:
+        frame = _read_csv(path, separator, encoding)
+    if not len(frame):
+        raise TableError(f"{path} has no rows")
+    return frame
+
+
+def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
+    pd = pandas()
+    text = _text(path, encoding)
+    head = next((line for line in text.splitlines() if line.strip()), "")
+    if not head:
+        raise TableError(f"{path} is empty")
+    if separator is None:
+        separator = max(",;\t", key=lambda sign: head.count(sign))
+    names = [name.strip() for name in next(csv.reader([head], delimiter=separator))]
+    _require_names(path, names)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            frame = pd.read_csv(
+                io.StringIO(text),
+                sep=separator,
+                header=0,
+                names=names,
+                index_col=False,
+                skipinitialspace=True,
+                low_memory=False,
+            )
+    except pd.errors.ParserWarning as error:
+        raise TableError(
+            f"{path}: rows have more fields than the first line has names ({len(names)})"
+        ) from error
+    except (pd.errors.ParserError, ValueError, OverflowError) as error:
+        raise TableError(f"{path}: {_one_line(error)}") from error
+    return frame
+
+
+def _text(path: Path, encoding: str) -> str:
+    """Return the text of a file, which may be compressed."""
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError) as error:
+        raise TableError(f"{path}: {_one_line(error)}") from error
+    if b"\0" in content[:4096] and not encoding.lower().startswith("utf-16"):
+        raise TableError(f"{path} holds no text: is it a CSV file?")
+    try:
+        return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise TableError(
+            f"{path} is not {encoding}: byte 0x{content[error.start]:02x} in line {line}; say --encoding "
+            "latin-1, or whatever it is written in"
+        ) from error
+    except LookupError as error:
+        raise TableError(f"there is no encoding {encoding!r}") from error
+
+
+def _require_names(path: Path, names: list[str]) -> None:
+    """TableError for columns without a name, or with the same."""
+    twice = [name for name, times in Counter(names).items() if times > 1 and name]
+    if twice:
+        raise TableError(
+            f"{path} has more than one column called {twice[0]!r}: columns are known by their names"
+        )
+    if "" in names:
+        raise TableError(f"{path}: column {names.index('') + 1} has no name in the first line")
+
+
+def _read_parquet(path: Path) -> Any:
+    pandas()
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra("reading Parquet", "pyarrow") from error
+    try:
+        _require_names(path, parquet.read_schema(path).names)
+        table = parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise TableError(f"{path} cannot be read as Parquet: {_one_line(error)}") from error
+    return table.to_pandas()
+
+
+def _read_libsvm(path: Path, n_columns: int | None) -> Any:
+    from sklearn.datasets import load_svmlight_file
+
+    pd = pandas()
+    try:
+        X, y = load_svmlight_file(str(path), zero_based=False)
+    except (ValueError, OverflowError, UnicodeDecodeError) as error:
+        raise TableError(f"{path} cannot be read as LIBSVM: {_one_line(error)}") from error
+    n_rows, found = X.shape
+    wanted = max(found, n_columns or 0)
+    if n_rows * wanted > _MOST_CELLS:
+        raise TableError(
+            f"{path} has {n_rows} rows of {wanted} columns, too many for a table: in Python, fit the matrix "
+            "of sklearn.datasets.load_svmlight_file, which stays sparse"
+        )
+    X.resize((n_rows, wanted))
+    frame = pd.DataFrame(X.toarray(), columns=[f"x{j + 1}" for j in range(wanted)])
+    frame[TARGET] = y
+    return frame
+
+
+def _one_line(error: BaseException) -> str:
+    """Return what an error says, without line breaks."""
+    return " ".join(str(error).split())

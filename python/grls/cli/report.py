@@ -1,0 +1,139 @@
+"""Pictures of a fitted model, and a page of HTML that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..plotting._inputs import final_estimator
+from ..saving import replacing
+from .about import facts, facts_of
+from .errors import MissingExtra, TableError
+from .models import Problem, table_of
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 70rem; margin: 2rem auto }
+table { border-collapse: collapse; margin: 0.5rem 0 1rem } td, th { padding: 0.15rem 0.8rem 0.15rem 0 }
+th { text-align: left } img { max-width: 100% } code, pre { background: #f4f4f4; padding: 0.1rem 0.3rem }
+pre { padding: 0.6rem; overflow-x: auto } .warning { background: #fff3cd; padding: 0.4rem 0.8rem }
+"""
+
+
+def draw(model: Any, rows: Any, y: Any) -> Any:
+    """Return a figure with all that there is to see of a model.
+
+    Parameters
+    ----------
+    model : estimator
+        As ``grls fit`` makes it, or any other.
+    rows : DataFrame or None
+        Rows to draw it at, as the model takes them; None: those that it keeps.
+    y : ndarray or None
+        Their targets.
+
+    Returns
+    -------
+    matplotlib figure
+        The figure.
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtra("a picture", "matplotlib") from error
+    from ..plotting import model_report
+
+    plt.switch_backend("agg")
+    final = final_estimator(model)
+    table = table_of(model)
+    target = None if table is None else table.target
+    seen = rows if rows is None or table is None else table.transform(rows)
+    try:
+        if hasattr(final, "feature_covariance"):
+            return model_report(final, seen, target=target).figure_
+        return _classifier_figure(plt, final, seen, y)
+    finally:
+        plt.close("all")
+
+
+def _classifier_figure(plt: Any, final: Any, rows: Any, y: Any) -> Any:
+    """Return what there is to see of other models: the criterion, and which class is taken for which."""
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    from ..plotting import RegularizationPathDisplay
+
+    pictures: list[Callable[[Any], Any]] = []
+    if getattr(final, "criterion_path_", None) is not None:
+        pictures.append(lambda ax: RegularizationPathDisplay.from_estimator(final, ax=ax))
+    if rows is not None and y is not None and hasattr(final, "classes_"):
+        pictures.append(lambda ax: ConfusionMatrixDisplay.from_estimator(final, rows, y, ax=ax))
+    elif rows is not None and y is not None:
+        pictures.append(lambda ax: _predicted_against(ax, final, rows, y))
+    if not pictures:
+        raise TableError(f"there is no picture of {type(final).__name__} without rows: give --data")
+    figure, axes = plt.subplots(1, len(pictures), figsize=(5.5 * len(pictures), 4.5), squeeze=False)
+    for ax, picture in zip(axes.ravel(), pictures, strict=True):
+        picture(ax)
+    figure.tight_layout()
+    return figure
+
+
+def _predicted_against(ax: Any, final: Any, rows: Any, y: Any) -> None:
+    predicted = final.predict(rows)
+    ax.plot(predicted, y, ".", alpha=0.6)
+    ax.axline((float(y.mean()), float(y.mean())), slope=1, color="black", lw=0.8)
+    ax.set(xlabel="predicted", ylabel="observed")
+
+
+def write_report(path: Path, problem: Problem, data: Path, warned: list[str]) -> None:
+    """Write a page about a fit: what it says, pictures, warnings, and how it came about."""
+    final = final_estimator(problem.model)
+    parts = [f"<h1>{html.escape(str(table_target(problem)))} of {html.escape(data.name)}</h1>"]
+    parts += [f'<p class="warning">warning: {html.escape(text)}</p>' for text in warned]
+    parts += [f"<p>{html.escape(note)}</p>" for note in problem.notes]
+    parts.append(_rows([("rows", str(len(problem.y))), *facts_of(problem.model)]))
+    if hasattr(final, "summary"):
+        parts.append(f"<h2>Summary</h2>{final.summary()._repr_html_()}")
+    parts.append(_picture(problem))
+    parts.append("<h2>How it was made</h2>")
+    parts.append(f"<pre>{html.escape(_command_line())}</pre>{_rows(list(facts()))}")
+    page = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>grls: {html.escape(data.name)}</title><style>{_STYLE}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+    with replacing(path) as file:
+        file.write(page.encode())
+
+
+def table_target(problem: Problem) -> str:
+    """Return the name of what is predicted."""
+    table = table_of(problem.model)
+    return "model" if table is None or table.target is None else table.target
+
+
+def _picture(problem: Problem) -> str:
+    """Return a picture as part of a page, or why there is none."""
+    try:
+        figure = draw(problem.model, problem.X, problem.y)
+    except (MissingExtra, ValueError, TypeError) as error:
+        return f"<p>No pictures: {html.escape(str(error))}</p>"
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    content = base64.b64encode(buffer.getvalue()).decode()
+    return f'<h2>Pictures</h2><img alt="pictures of the model" src="data:image/png;base64,{content}">'
+
+
+def _rows(pairs: list[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{html.escape(n)}</th><td>{html.escape(v)}</td></tr>" for n, v in pairs)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _command_line() -> str:
+    return shlex.join(["grls", *sys.argv[1:]])
