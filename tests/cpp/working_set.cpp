@@ -15,7 +15,7 @@ namespace {
 struct Problem {
   Index n;
   Matrix<double> K;
-  Vector<double> c, lower, upper, residual;
+  Vector<double> c, lower, upper, residual, kappa_up, kappa_down, epsilon;
 
   Problem(Index size, unsigned seed) : n(size), c(size), lower(size), upper(size), residual(size) {
     std::mt19937 bits(seed);
@@ -32,6 +32,25 @@ struct Problem {
       c[i] = 0.5 * (lower[i] + upper[i]);
       residual[i] = (positive ? 1 : -1) + 0.3 * normal(bits);
     }
+    kappa_up = kappa_down = epsilon = Vector<double>::Zero(n);
+  }
+
+  // Coefficients of either sign, with a curvature and a kink of their own, from zero, bounds or in between.
+  void bend(double epsilon_of_all) {
+    for (Index i = 0; i < n; ++i) {
+      lower[i] = i % 3 == 0 ? -std::numeric_limits<double>::infinity() : -0.7;
+      upper[i] = i % 3 == 1 ? std::numeric_limits<double>::infinity() : 0.7;
+      c[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 0.7 : i % 4 == 2 ? -0.7 : 0.1;
+      kappa_up[i] = 0.5 + 0.1 * static_cast<double>(i % 5);
+      kappa_down[i] = i % 2 == 0 ? kappa_up[i] : 2.0;
+      epsilon[i] = i % 5 == 0 ? 0 : epsilon_of_all;
+    }
+  }
+
+  // What g takes from a residual where the coefficient grows, and where it shrinks.
+  double slope(Index i, double at, bool grows) const {
+    const bool right = at > 0 || (at == 0 && grows);
+    return right ? kappa_up[i] * at + epsilon[i] : kappa_down[i] * at - epsilon[i];
   }
 
   template <class S>
@@ -39,7 +58,8 @@ struct Problem {
     set.resize(n, kept);
     for (Index i = 0; i < n; ++i)
       for (Index j = i < kept ? kept : 0; j < n; ++j) set.row(i)[j] = static_cast<S>(K(i, j));
-    for (Index i = 0; i < n; ++i) set.set(i, c[i], lower[i], upper[i], residual[i]);
+    for (Index i = 0; i < n; ++i)
+      set.set(i, c[i], lower[i], upper[i], residual[i], kappa_up[i], kappa_down[i], epsilon[i]);
   }
 
   // How far a solution is from the optimality conditions.
@@ -50,16 +70,17 @@ struct Problem {
     const Vector<double> left = residual - K * moved;
     double highest = -std::numeric_limits<double>::infinity(), lowest = -highest;
     for (Index i = 0; i < n; ++i) {
-      if (set.c(i) < upper[i]) highest = std::max(highest, left[i]);
-      if (set.c(i) > lower[i]) lowest = std::min(lowest, left[i]);
+      if (set.c(i) < upper[i]) highest = std::max(highest, left[i] - slope(i, set.c(i), true));
+      if (set.c(i) > lower[i]) lowest = std::min(lowest, left[i] - slope(i, set.c(i), false));
     }
     return balanced ? highest - lowest : std::max(highest, -lowest);
   }
 };
 
 template <class S>
-void check_solution(Index n, bool balanced, double tolerance, double slack) {
-  const Problem problem(n, static_cast<unsigned>(n));
+void check_solution(Index n, bool balanced, double tolerance, double slack, double epsilon = -1) {
+  Problem problem(n, static_cast<unsigned>(n));
+  if (epsilon >= 0) problem.bend(epsilon);
   WorkingSet<S> set;
   problem.load(set, 0);
   const Index steps = set.solve(balanced, tolerance, 1000000);
@@ -85,6 +106,15 @@ TEST(working_set, a_solution_satisfies_the_optimality_conditions) {
       check_solution<float>(n, balanced, 1e-3, 1e-4);
     }
   check_solution<double>(1, false, 1e-8, 1e-10);
+}
+
+TEST(working_set, so_does_one_with_curvatures_kinks_and_without_bounds) {
+  for (const Index n : {2, 9, 33, 100})
+    for (const bool balanced : {false, true})
+      for (const double epsilon : {0.0, 0.1, 0.8}) {
+        check_solution<double>(n, balanced, 1e-8, 1e-10, epsilon);
+        check_solution<float>(n, balanced, 1e-3, 2e-4, epsilon);
+      }
 }
 
 TEST(working_set, no_more_steps_are_done_than_allowed) {

@@ -214,6 +214,30 @@ def test_features_alone_are_quantile_regression(level):
     assert_allclose(model.predict(X), peer.predict(X), atol=1e-6)
 
 
+# R's kernlab 0.9-32: kqr(x, y, scaled = FALSE, tau, C = 5, kernel = "rbfdot", kpar = list(sigma = 0.5)) at
+# rows 1, 8, 15, 22 and 30 of x = seq(0, 6, length.out = 30), y = sin(2x) + x + 0.5 cos(37x).
+KQR = {
+    0.2: (0.500000, 1.198873, 1.988077, 4.585983, 4.145939),
+    0.5: (0.500000, 1.615723, 2.608083, 4.700461, 5.215978),
+    0.9: (2.503220, 2.054700, 3.059500, 5.298656, 5.368151),
+}
+
+
+def test_quantiles_are_those_of_kernlab():
+    x = np.linspace(0, 6, 30)[:, None]
+    y = np.sin(2 * x[:, 0]) + x[:, 0] + 0.5 * np.cos(37 * x[:, 0])
+    for solver in ("ipm", "native"):
+        model = GRRegressor(
+            Gaussian.from_gamma(0.5),
+            loss="quantile",
+            quantiles=list(KQR),
+            regularization=1 / (2 * 5 * 30),
+            solver=solver,
+            tol=1e-10,
+        ).fit(x, y)
+        assert_allclose(model.predict(x)[[0, 7, 14, 21, 29]].T, list(KQR.values()), atol=2e-6)
+
+
 # Quantiles.
 
 
