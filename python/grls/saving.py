@@ -44,6 +44,7 @@ _LONGEST_HEADER = 1 << 20
 
 # What fitted models hold beside estimators, kernels, features and arrays. All of it is data.
 _RECORDS = (
+    "grls._models.learnt_noise.LearntNoise",
     "grls._models.leverage.Leverage",
     "grls._models.samples.FreeFeatures",
     "grls._nystrom.centers.Centers",

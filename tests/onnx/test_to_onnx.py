@@ -11,6 +11,7 @@ from grls import (
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
+    GRRegressor,
     KernelPCA,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
@@ -114,6 +115,8 @@ REGRESSORS = {
     "several outputs": lambda: GRLSRegressor(Gaussian() * Laplace(1.0).on([0]), features="quadratic").fit(
         X, Y
     ),
+    "counts": lambda: GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))),
+    "positive values": lambda: GRRegressor(Matern(2.0), loss="gamma").fit(X, np.exp(Y / 100)),
     "no features": lambda: GRLSRegressor(Matern(2.0, 2.5), features=None).fit(X, y),
     "interpolation": lambda: GRLSRegressor(Laplace(2.0), regularization=1e-12).fit(X, y),
     "far from the origin": lambda: GRLSRegressor(Matern(), features="linear").fit(X + 1e6, y),

@@ -26,6 +26,7 @@ from grls import (
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
+    GRRegressor,
     KernelPCA,
     LowRankCovariance,
     MercerExpansion,
@@ -174,6 +175,8 @@ MODELS = {
         GRLogisticClassifier(Gaussian(1.0), multi_class="ovr", regularization=0.1).fit(POINTS, LABELS),
         POINTS,
     ),
+    "counts": lambda: (GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))), X),
+    "learnt noise": lambda: (GRLSRegressor(Gaussian(1.0), noise="learn").fit(X, y), X),
     "prior": lambda: (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
     "low rank prior": lambda: (
         PriorRLSRegressor(covariance=LowRankCovariance(np.ones(3), np.ones((3, 1)))).fit(X, y),

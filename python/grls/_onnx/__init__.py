@@ -9,9 +9,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._models.base import FeatureMachine
+from .._models.families import FAMILIES
 from .._solvers.results import __version__
 from ..kernels import Function
 from ..logistic import GRLogisticClassifier
+from ..losses import GRRegressor
 from ..svm import SVMGBClassifier
 from .graph import Graph
 from .kernels import KernelValues
@@ -74,6 +76,8 @@ def to_onnx(model: Any) -> Any:
         _classify(graph, final, X, width)
     else:
         values, several = _function(graph, final, X, width)
+        if isinstance(final, GRRegressor):
+            values = _predicted(graph, final, values)
         one = np.ndim(final.feature_coef_ if final.features_ is not None else final.dual_coef_) == 1
         graph.doubles(
             "predictions", graph.flat(values) if one else values, [None] if one else [None, several]
@@ -99,6 +103,13 @@ def _function(graph: Graph, model: Any, X: str, width: int) -> tuple[str, int]:
         parts.append(graph.node("MatMul", X, w))
         n_functions = w.shape[1]
     return (graph.node("Add", *parts) if len(parts) == 2 else parts[0]), n_functions
+
+
+def _predicted(graph: Graph, model: GRRegressor, values: str) -> str:
+    """Return what a model predicts with the functions (n, k)."""
+    if model.non_crossing and np.ndim(model.quantiles):
+        raise NotImplementedError("quantiles that are sorted in each row do not convert: non_crossing=False")
+    return graph.node("Exp", values) if model.loss in FAMILIES else values
 
 
 def _kernel(graph: Graph, model: Any, X: str, width: int) -> str:
