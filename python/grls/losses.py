@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 
 from . import kernels
 from ._models.families import FAMILIES
@@ -18,6 +19,7 @@ from ._models.progress import Stages
 from ._models.regression import Regression
 from ._models.robust_scale import robust_scale, spread_of, weighted_median
 from ._models.samples import Samples, Training
+from ._models.smooth_regression import has_family
 from ._selection import kernel_choice, metric
 from ._selection.choice import Choice
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
@@ -305,6 +307,7 @@ class GRRegressor(Regression, FamilySummary):
             values = np.asarray(column_or_1d(values, warn=True))
         return checked, values
 
+    @available_if(has_family)  # type: ignore[untyped-decorator]
     def summary(self, *, output: int | None = None) -> Summary:
         """Return what a fit with a smooth loss tells: coefficients with tests, dispersion, deviances.
 
@@ -333,7 +336,6 @@ class GRRegressor(Regression, FamilySummary):
         >>> bool(summary.deviance < summary.null_deviance)
         True
         """
-        self._require_family("summary")
         return self._summary_smooth(output)
 
     def _check_parameters(self) -> None:

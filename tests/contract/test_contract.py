@@ -188,6 +188,8 @@ def fitted():
         ),
         (GRLogisticClassifier(Gaussian(1.0) + Linear()).fit(points, labels), points),
         (GRRegressor(features="linear").fit(X, y), X),
+        (GRRegressor(Gaussian(1.0), loss="gamma").fit(X, np.exp(Y / 200)), X),
+        (GRLSRegressor(Gaussian(1.0), noise="learn").fit(X, y), X),
         (GRRegressor(Gaussian(1.0), loss="quantile", quantiles=[0.1, 0.9]).fit(frame, y), frame),
         (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
         (PriorRLSClassifier(regularization="loo", solver="cg").fit(points, labels), points),

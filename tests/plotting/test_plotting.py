@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, KernelPCA, plotting
+from grls import GRLSClassifier, GRLSRegressor, GRRegressor, KernelPCA, plotting
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_moons
@@ -41,6 +41,26 @@ def test_the_path_display_marks_the_choice(fitted, figures, criterion):
     assert_allclose(mark.get_xdata(), model.regularization_)
     assert_allclose(mark.get_ydata(), model.criterion_path_.min())
     assert display.figure_ is display.ax_.figure
+
+
+@pytest.mark.parametrize(
+    ("loss", "label"), [("poisson", "leave-one-out deviance"), ("huber", "loss of rows")]
+)
+def test_the_path_display_shows_other_losses(fitted, figures, loss, label):
+    _, X, y = fitted
+    model = GRRegressor(Gaussian(sigma=1.0), loss=loss).fit(X, np.round(np.abs(y)))
+    display = plotting.RegularizationPathDisplay.from_estimator(model)
+    assert label in display.ax_.get_ylabel()
+    assert_allclose(display.ax_.lines[1].get_ydata(), model.criterion_path_.min())
+
+
+def test_bands_of_counts_are_drawn_above_zero(fitted, figures):
+    X = fitted[1]
+    counts = np.round(np.exp(np.sin(X[:, 0])))
+    model = GRRegressor(Gaussian(sigma=1.0), loss="poisson").fit(X, counts)
+    display = plotting.FitDisplay.from_estimator(model, X, counts)
+    assert display.band.min() >= 0
+    assert_allclose(display.band, model.predict_interval(display.line[:, None], with_noise=True))
 
 
 def test_the_path_display_shows_every_output(fitted, figures):

@@ -182,6 +182,7 @@ MODELS = {
         GRLogisticClassifier(Gaussian(1.0), multi_class="ovr", regularization=0.1).fit(POINTS, LABELS),
         POINTS,
     ),
+    "poisson": lambda: (GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))), X),
     "prior": lambda: (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
     "low rank prior": lambda: (
         PriorRLSRegressor(covariance=LowRankCovariance(np.ones(3), np.ones((3, 1)))).fit(X, y),

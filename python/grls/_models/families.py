@@ -47,7 +47,7 @@ class Family:
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return μ."""
-        return np.asarray(np.exp(np.minimum(eta, _LARGEST_EXPONENT)))
+        return np.asarray(np.exp(np.clip(eta, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)))
 
     def check(self, y: FloatArray) -> None:
         """Raise ValueError for values (m, k) that the family does not have."""

@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import kernels
 from .._selection import smooth
 from .._selection.starts import drawn_rows
+from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import State
 from .._validation import FloatArray
-from .._warnings import muted
+from .._warnings import muted, warn
 from .cross_validation import leave_out
 from .families import GAMMA
 from .family_loss import FamilyLoss
@@ -32,7 +34,8 @@ from .samples import FreeFeatures, Samples, require_rows_alone, with_noise
 from .smooth_machine import most_rows_to_choose
 from .uncertainty import Uncertainty
 
-_MOST_TURNS, _STEADY = 12, 0.02  # turns at most; mean change of the noise's logarithm that ends them
+_MOST_TURNS, _STEADY = 12, 0.05  # turns at most; mean change of the noise's logarithm that ends them
+_UNSTEADY = 0.5  # … that is worth a warning after the last
 _TOLERANCE, _MOST_STEPS = 1e-8, 100
 _LEAST = 1e-6  # share of the mean squared residual: less is a row that was met by chance
 _LARGEST_RATIO = 1e6  # of variances: beyond it rows count for nothing, or for all
@@ -138,7 +141,10 @@ def learn_noise(
             fit(replace(plain) if current is None else _noisy(plain, noise))
             if turn == 1:
                 require_rows_alone(FreeFeatures(model.features_, model.feature_names_free_), "a row")
-            squares = _squared_noise(model)
+                units = np.array(model.noise_variance_)
+                squares = _squared_noise(model, units)
+            # After two turns the mean of all that follow: models may go back and forth between two ways.
+            squares = squares + (_squared_noise(model, units) - squares) / max(turn - 1, 1)
             current = _fit_noise(model, squares, plain, stages)
         last, noise = noise, current.at(model.X_fit_)
         change = float(np.mean(np.abs(np.log(noise / last))))
@@ -146,6 +152,12 @@ def learn_noise(
         if change < _STEADY:
             break
     assert current is not None
+    if change > _UNSTEADY:
+        warn(
+            f"the noise was not settled after {_MOST_TURNS} turns: its variance still changed by a factor of "
+            f"{np.exp(change):.2g} on average; there may be too few rows to tell it from the function",
+            ConvergenceWarning,
+        )
     return current, _noisy(plain, noise)
 
 
@@ -156,14 +168,14 @@ def _noisy(plain: Samples, noise: FloatArray) -> Samples:
     return noisy
 
 
-def _squared_noise(model: Any) -> FloatArray:
-    """Return for each row what is left of its squared residual for the noise, in units of the noise, (m,)."""
+def _squared_noise(model: Any, units: FloatArray) -> FloatArray:
+    """Return for each row what is left of its squared residual for the noise, in units (k,), (m,)."""
     found = leave_out(model, "loo", None, None)
     assert found.variances is not None
     noise = FittedProblem.of(model).noise[:, None] * model.noise_variance_  # (m, k)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(noise > 0, noise / np.maximum(found.variances, noise), 1.0)
-        squares = (found.targets - found.values) ** 2 * share / model.noise_variance_
+        squares = (found.targets - found.values) ** 2 * share / units
     squares = np.mean(squares, axis=1)
     known = np.isfinite(squares)
     if not known.any() or not squares[known].any():
@@ -180,6 +192,7 @@ def _fit_noise(model: Any, squares: FloatArray, plain: Samples, stages: Stages) 
     if not kernel.pairwise and kernel.order != 0:  # known up to polynomials, or not definite
         kernel = kernels.Gaussian().settled(X, None)
     m = len(squares)
+    memory.require(8.0 * 3 * m * m, f"learning the noise of {m} samples", "use fewer samples, or noise=None")
     problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix(X, X)), np.ones((m, 1)), None)
     s = np.ones(m) if plain.weights is None else plain.weights
     loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, np.minimum(1.0, 1.0 / s))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._selection.regularization import warn_of_unusual_weights
@@ -36,6 +37,14 @@ _RUNS_AWAY = (
     "the features alone send the means of some rows without counts to zero: their coefficients would be "
     "infinite; give a finite feature_variance, or fewer features"
 )
+
+
+def has_family(model: Any) -> bool:
+    """Whether the loss of a model is one of the `FAMILIES`; AttributeError where it is not."""
+    if model.loss in FAMILIES:
+        return True
+    known = ", ".join(repr(name) for name in FAMILIES)
+    raise AttributeError(f"this is for loss={known}; got loss={model.loss!r}")
 
 
 class SmoothRegression(RegressionFunction, SmoothMachine):
@@ -209,6 +218,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         problem = solver_problem(training, features, stored=False, what=self.loss)
         return features, self._loss_of(training.samples, problem).with_shapes(self._shapes_fit).on_average()
 
+    @available_if(has_family)  # type: ignore[untyped-decorator]
     def linear_predictor(
         self, X: Any, return_std: bool = False, *, offset: Any = None, exposure: Any = None
     ) -> Any:
@@ -232,15 +242,9 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         std : ndarray of shape (n,) or (n, k)
             With `return_std`.
         """
-        self._require_family("linear_predictor")
+        check_is_fitted(self)
         eta, std = self._linear_predictor(X, return_std, offset, exposure)
         return (self._shaped(eta), self._shaped(std)) if return_std else self._shaped(eta)
-
-    def _require_family(self, what: str) -> None:
-        check_is_fitted(self)
-        if self.loss not in FAMILIES:
-            known = ", ".join(repr(name) for name in FAMILIES)
-            raise AttributeError(f"{what} is for loss={known}; got loss={self.loss!r}")
 
     def _linear_predictor(
         self, X: Any, return_std: bool, offset: Any, exposure: Any
@@ -261,6 +265,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         mean = self._family.mean(eta)
         return (self._shaped(mean), self._shaped(mean * std)) if return_std else self._shaped(mean)
 
+    @available_if(has_family)  # type: ignore[untyped-decorator]
     def predict_interval(
         self,
         X: Any,
@@ -289,7 +294,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         ndarray of shape (n, 2) or (n, k, 2)
             Lower and upper ends; whole numbers for observed counts.
         """
-        self._require_family("predict_interval")
+        check_is_fitted(self)
         level = real(level, "level", above=0)
         if level >= 1:
             raise ValueError(f"level must be less than 1, got {level!r}")

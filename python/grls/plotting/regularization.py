@@ -17,6 +17,13 @@ from ._style import ORANGE
 __all__ = ["CriterionContourDisplay", "RegularizationPathDisplay"]
 
 
+def _criterion_of(model: Any) -> str:
+    """Return the name of what a model chose γ by."""
+    if hasattr(model, "loo_deviance_"):
+        return "deviance"
+    return "cv" if hasattr(model, "cv_predictions_") else str(model.regularization)
+
+
 @dataclass
 class RegularizationPathDisplay(SingleDisplay):
     """The criterion along γ, and the choice.
@@ -66,7 +73,7 @@ class RegularizationPathDisplay(SingleDisplay):
             model.regularization_path_,
             model.criterion_path_,
             model.regularization_,
-            str(model.regularization),
+            _criterion_of(model),
         )
         return display.plot(ax=ax)
 
@@ -88,6 +95,8 @@ class RegularizationPathDisplay(SingleDisplay):
                 "logo": "error of groups left out",
                 "gcv": "GCV",
                 "reml": "-2 restricted log-likelihood",
+                "cv": "loss of rows left out in folds",
+                "deviance": "leave-one-out deviance",
             }.get(self.name, "loss of rows left out")
         )
         if curves.shape[1] > 1:
