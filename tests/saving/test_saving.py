@@ -313,7 +313,7 @@ def test_every_estimator_kernel_and_feature_is_tried():
             member = getattr(module, name)
             if (
                 inspect.isclass(member)
-                and issubclass(member, BaseEstimator | TransferPrior)
+                and issubclass(member, BaseEstimator | Kernel | TransferPrior)
                 and member is not Kernel
             ):
                 assert name in tried, name
