@@ -62,7 +62,7 @@ axes[1].set_xlabel("year (forecast from the dotted line on)")
 plt.show()
 
 # %%
-# What the features found, with standard errors that know of the kernel beside them (``n_simulations=0`` leaves
-# out the test of the kernel part, which takes some seconds):
+# What the features found, with standard errors that know of the kernel beside them. (``n_simulations=0``
+# leaves out the test of the kernel part, which takes some seconds.)
 
 print(model.summary(n_simulations=0))
