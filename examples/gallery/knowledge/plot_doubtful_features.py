@@ -50,6 +50,8 @@ for kind in (0, 1):
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
 for ax, kind, title in zip(axes, errors, ("features that matter", "features that say nothing"), strict=True):
     ax.boxplot(list(kind), tick_labels=list(methods), widths=0.6)
-    ax.set(title=title, ylim=(0, None))
+    ax.set(title=title, yscale="log", yticks=[0.3, 0.5, 1, 2, 4], yticklabels=[0.3, 0.5, 1, 2, 4])
+    ax.minorticks_off()
+    ax.grid(axis="y", alpha=0.3)
 axes[0].set_ylabel("error on new rows, 5 draws")
 plt.show()
