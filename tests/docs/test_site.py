@@ -23,7 +23,7 @@ def listed(page):
     """Yield module and name of each entry in the lists of a page of the reference."""
     module, within = None, False
     for line in page.read_text(encoding="utf-8").splitlines():
-        if named := re.match(r"\.\. module:: (\S+)", line):
+        if named := re.match(r"\.\. (?:current)?module:: (\S+)", line):
             module = named[1]
         elif data := re.match(r"\.\. data:: (\S+)", line):
             yield module, data[1]
