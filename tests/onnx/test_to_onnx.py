@@ -166,12 +166,13 @@ CLASSIFIERS = {
     "logistic, one versus rest": lambda P, L: GRLogisticClassifier(
         Gaussian(1.0), multi_class="ovr", regularization=1e-2
     ).fit(P, L),
-    "margins": lambda P, L: SVMGBClassifier(Gaussian(1.0)).fit(P, L),
+    "margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), C=1.0).fit(P, L),
     "margins of pairs": lambda P, L: SVMGBClassifier(
-        Gaussian(1.0), features="linear", feature_variance=1.0, decision_function_shape="ovo"
+        Gaussian(1.0), features="linear", feature_variance=1.0, decision_function_shape="ovo", C=1.0
     ).fit(P, L),
-    "margins without ties": lambda P, L: SVMGBClassifier(Gaussian(0.1), break_ties=True).fit(P, L),
-    "calibrated margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True).fit(P, L),
+    "margins without ties": lambda P, L: SVMGBClassifier(Gaussian(0.1), break_ties=True, C=1.0).fit(P, L),
+    "calibrated margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C=1.0).fit(P, L),
+    "margins by folds": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C="cv").fit(P, L),
     "centres": lambda P, L: NystromGRLSClassifier(n_centers=30).fit(P, L),
     "prior": lambda P, L: PriorRLSClassifier(regularization="loo").fit(P, L),
     "pipeline": lambda P, L: make_pipeline(StandardScaler(), SVMGBClassifier()).fit(P, L),

@@ -171,7 +171,7 @@ MODELS = {
     "neighbours": lambda: (GRLSClassifier(Gaussian(1.0), features=GeodesicKNN(3)).fit(POINTS, NAMES), POINTS),
     "margins": lambda: (SVMGBClassifier().fit(POINTS, NAMES), POINTS),
     "calibrated margins": lambda: (
-        SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=1.0, probability=True).fit(
+        SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=1.0, probability=True, C=1.0).fit(
             POINTS, LABELS
         ),
         POINTS,
