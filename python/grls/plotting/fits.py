@@ -77,7 +77,7 @@ class FitDisplay(SingleDisplay):
         Parameters
         ----------
         model : GRLSRegressor or GRRegressor
-            Fitted. The first has a band of 95 %, as have smooth losses; the others one between their quantiles.
+            Fitted. The first has a band of 95 %, as have smooth losses; quantiles one between them.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -95,7 +95,7 @@ class FitDisplay(SingleDisplay):
             The display.
         """
         x, line = _along_one_variable(X, n_points)
-        levels = getattr(model, "quantiles", None)
+        levels: Any = getattr(model, "quantiles", None)
         targets = np.ravel(y)
         if isinstance(model, GRRegressor) and np.ndim(levels):
             require_fitted(model)
