@@ -16,6 +16,19 @@ Matrix<double> movable_rows(const SvmQp& qp, const Vector<double>& c) {
   return out;
 }
 
+// How far each coefficient is from where it would come to rest: one next to a bound, or to a kink, moves
+// little where others can move. Without bounds all have the same room.
+Vector<double> room_of(const SvmQp& qp, const Vector<double>& c) {
+  const double typical = std::max(c.cwiseAbs().mean(), 1e-300);
+  Vector<double> out = Vector<double>::Zero(c.size());
+  for (Index i = 0; i < c.size(); ++i) {
+    if (!qp.is_inside(i, c[i])) continue;
+    const double room = std::min(c[i] - qp.floor(i, c[i]), qp.ceiling(i, c[i]) - c[i]);
+    out[i] = std::isfinite(room) ? room : typical;
+  }
+  return out;
+}
+
 // max over 0 <= c <= upper of cr - ½ κc²
 double largest(double r, double kappa, double upper) {
   if (!(r > 0)) return 0;
@@ -75,11 +88,13 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     const Vector<double> s = qp.U.transpose() * out;
     if (s.norm() <= 1e-15 * out.norm()) break;
-    // A coefficient next to a bound moves as little as there is room.
-    const Vector<double> room = (out - qp.lower).cwiseMin(qp.upper - out).cwiseMax(0.0);
+    const Vector<double> room = room_of(qp, out);
     const Matrix<double> rows = room.asDiagonal() * qp.U;
-    out -= room.asDiagonal() * rows.transpose().completeOrthogonalDecomposition().solve(s);
-    out = out.cwiseMax(qp.lower).cwiseMin(qp.upper);
+    const Vector<double> step =
+        room.asDiagonal() * rows.transpose().completeOrthogonalDecomposition().solve(s);
+    for (Index i = 0; i < out.size(); ++i)
+      if (room[i] > 0)
+        out[i] = std::min(std::max(out[i] - step[i], qp.floor(i, out[i])), qp.ceiling(i, out[i]));
   }
   return out;
 }

@@ -234,7 +234,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     }
     direction = separation.c;
   }
-  const bool small = automatic && m <= kExactSamples;
+  const bool small = automatic && m <= kExactSamples && pair.has_features();
   if (small && direction.size() > 0 && start.size() == 0) {
     // An active set of few members, which is what nearly separable classes have, is as exact and faster.
     first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);

@@ -78,6 +78,21 @@ def text_explained() -> Iterator[None]:
         ) from error
 
 
+def refuse_dates(values: Any, what: str) -> None:
+    """Raise TypeError for dates and durations, which NumPy would read as counts of nanoseconds or days."""
+    dtypes = getattr(values, "dtypes", None)
+    if dtypes is not None and hasattr(dtypes, "items"):  # of a DataFrame
+        found = [str(name) for name, dtype in dtypes.items() if getattr(dtype, "kind", "") in "mM"]
+        where = f"column {found[0]!r} of {what} holds" if found else ""
+    else:
+        where = f"{what} holds" if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M") else ""
+    if where:
+        raise TypeError(
+            f"{where} dates or durations, whose numbers depend on a unit: convert them to numbers, such as "
+            "years: 1970 + (dates - np.datetime64('1970-01-01')) / np.timedelta64(1, 'D') / 365.25"
+        )
+
+
 def require_two_samples(n_samples: int) -> None:
     """Raise ValueError where there is but one sample."""
     if n_samples < 2:

@@ -299,7 +299,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
             samples = self._samples(checked, X, labels, codes, weights)
             self._fit(with_groups(samples, groups, len(labels)), classes, len(labels))
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[counted])
+            self.class_weight_ = np.ones(len(classes))
+            if self.class_weight is not None:
+                self.class_weight_ = compute_class_weight(
+                    self.class_weight, classes=classes, y=labels[counted]
+                )
             if self.probability and not hasattr(self, "calibrated_"):
                 self._calibrate_by_refits(X, labels, given)
         return self

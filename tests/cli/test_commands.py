@@ -156,6 +156,35 @@ def test_families_of_classification(data, family):
     assert set(pd.read_csv("p.csv")["prediction"]) <= {"clay", "loam", "sand"}
 
 
+def test_other_losses(data):
+    TABLE.assign(count=np.random.default_rng(1).poisson(np.exp(X[:, 0] / 5))).to_csv(
+        "counts.csv", index=False
+    )
+    options = ("--target", "count", "--out", "m.grls", "--drop", "zinc")
+    assert "GRRegressor" in run("fit", "counts.csv", *options, "--loss", "poisson").stdout
+    run("predict", "m.grls", "counts.csv", "--out", "p.csv", "-q")
+    assert (pd.read_csv("p.csv")["prediction"] > 0).all()
+    options = (
+        "--target",
+        "zinc",
+        "--out",
+        "m.grls",
+        "--loss",
+        "quantile",
+        "--set",
+        "quantiles=0.9",
+        "--kernel",
+        "gaussian",
+    )
+    run("fit", data, *options, "-q")
+    run("predict", "m.grls", data, "--out", "p.csv", "-q")
+    assert 0.8 < np.mean(pd.read_csv("p.csv")["prediction"] >= ZINC) < 0.97
+    assert "--loss is for regression" in refused(
+        "fit", data, "--target", "soil", "--loss", "huber", "--out", "m.grls"
+    )
+    assert "loss" in refused("fit", data, "--target", "zinc", "--loss", "hubert", "--out", "m.grls")
+
+
 def test_probabilities(data):
     run("fit", data, "--target", "soil", "--model", "logistic", "--out", "m.grls", "-q")
     run("predict", "m.grls", data, "--proba", "--out", "p.csv", "-q")
@@ -205,13 +234,13 @@ def test_libsvm_files(folder):
     assert np.mean(pd.read_csv("p.csv")["prediction"] == labels) > 0.9
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "csv.xz", "tsv.bz2", "parquet"])
 def test_all_formats_give_the_same_model(data, model, ending):
     name = f"other.{ending}"
     if ending == "parquet":
         TABLE.to_parquet(name)
     else:
-        TABLE.to_csv(name, index=False, sep="\t" if ending == "tsv" else ",")
+        TABLE.to_csv(name, index=False, sep="\t" if "tsv" in ending else ",")
     run("fit", name, *FIT[:-1], "other.grls", "-q")
     run("predict", "other.grls", data, "--out", "p.csv", "-q")
     run("predict", model, name, "--out", "q.csv", "-q")
@@ -334,7 +363,8 @@ def test_bad_tables_are_refused_in_one_line(content, said):
         ("data.svm", b"a,y\n1,2\n", "cannot be read as LIBSVM"),
         ("data.svm", b"1 1:2 1:3 x:4\n", "cannot be read as LIBSVM"),
         ("data.csv.gz", b"a,y\n1,2\n", r"data\.csv\.gz"),
-        ("data.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-5], r"data\.csv\.gz"),
+        ("data.csv.xz", b"a,y\n1,2\n", r"data\.csv\.xz"),
+        ("data.csv.gz", gzip.compress(b"a,y\n1,2\n", mtime=0)[:-5], r"data\.csv\.gz"),
     ],
 )
 def test_wrong_endings_are_refused(name, content, said):
@@ -474,7 +504,7 @@ def test_svm_has_no_regularization(data):
         (["--features", "sqr(dist)"], "did you mean sqrt"),
         (["--features", "lime"], "lime in the formula is not a column; there are x, dist, soil"),
         (["--features", "log(-dist)"], "nan in row 1"),
-        (["--model", "svm"], "--model svm is for classification"),
+        (["--model", "svm"], "--model svm is not for regression"),
         (["--drop", "nothing"], "no column 'nothing'"),
         (["--regularization", "huge"], "regularization"),
         (["--regularization", "-1"], "regularization"),
@@ -542,6 +572,7 @@ def test_the_report_is_one_page_with_everything(data):
         "numpy",
     ):
         assert part in page
+    assert "grls fit data.csv --target zinc --features &#x27;sqrt(dist)&#x27;" in page
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 

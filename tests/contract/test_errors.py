@@ -601,6 +601,7 @@ print("score", small.score(X[:200], y[:200]), flush=True)
 """
 
 
+LOSS = "grls.GRRegressor(Gaussian(3.0), regularization=1e-9, tol=1e-12, delta=0.1, SOLVER)"
 SVM = 'grls.SVMGBClassifier(Gaussian(3.0), C=1e4, tol=1e-12, solver="native")'
 
 
@@ -612,8 +613,13 @@ SVM = 'grls.SVMGBClassifier(Gaussian(3.0), C=1e4, tol=1e-12, solver="native")'
         ("grls.NystromGRLSRegressor(Gaussian(3.0), regularization=1e-3, n_centers=4000)", "X[:, 0]"),
         (SVM, "rng.integers(0, 2, 12000)"),
         (SVM, "rng.integers(0, 4, 12000)"),  # the pairs of classes are solved side by side
+        (LOSS.replace("SOLVER", 'solver="native"'), "X[:, 0] + rng.normal(size=12000) / 9"),
+        (LOSS.replace("SOLVER", 'solver="ipm"'), "X[:, 0] + rng.normal(size=12000) / 9"),
     ],
-    ids=["least squares", "conjugate gradients", "centres", "one support vector machine", "several"],
+    ids=[
+        *("least squares", "conjugate gradients", "centres", "one support vector machine", "several"),
+        *("another loss", "another loss, interior point"),
+    ],
 )
 def test_ctrl_c_stops_a_long_fit_and_leaves_everything_usable(model, targets):
     script = INTERRUPTED.replace("MODEL", model).replace("TARGETS", targets)

@@ -2,10 +2,11 @@
 
 import pickle
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSRegressor, GRRegressor, SVMGBClassifier
+from grls import GRLSRegressor, GRRegressor, SVMGBClassifier, plotting
 from grls._models.losses import PIECEWISE, Settings
 from grls._models.robust_scale import robust_scale, weighted_median
 from grls._solvers import osqp_program
@@ -572,3 +573,25 @@ def test_several_quantiles_of_several_outputs_are_refused():
 def test_rows_at_one_point_cannot_choose():
     with pytest.raises(ValueError, match="all rows are at the same point"):
         GRRegressor("gaussian").fit(np.ones((10, 1)), np.arange(10.0))
+
+
+def test_displays_show_lines_levels_and_the_choice():
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    X, y = data(50)
+    levels = GRRegressor("gaussian", loss="quantile", quantiles=[0.9, 0.1, 0.5]).fit(X, y)
+    display = plotting.FitDisplay.from_estimator(levels, X, y, n_points=30)
+    assert display.std is None
+    assert_allclose(display.mean, levels.predict(display.line[:, None]))
+    assert "levels 0.1 to 0.9" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    robust = GRRegressor("gaussian").fit(X, y)
+    assert plotting.FitDisplay.from_estimator(robust, X, y, n_points=30).mean.shape == (30,)
+    path = plotting.RegularizationPathDisplay.from_estimator(robust)
+    assert_array_equal(path.criterion_path, robust.criterion_path_)
+    assert path.ax_.get_ylabel() == "loss of rows left out"
+    assert plotting.DecompositionDisplay.from_estimator(robust, X) is not None
+    two = clone(robust).fit(X, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match="each of 2 has its own"):
+        plotting.RegularizationPathDisplay.from_estimator(two)
+    plt.close("all")

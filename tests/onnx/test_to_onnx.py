@@ -21,6 +21,8 @@ from grls import (
 )
 from grls._onnx.graph import Graph
 from grls._onnx.kernels import KernelValues
+from grls.cli.formulas import FUNCTIONS, Formula
+from grls.cli.tables import TableColumns
 from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN
 from grls.kernels import ArcCosine, Gaussian, Laplace, Linear, Matern, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
@@ -44,6 +46,7 @@ pytest.importorskip("skl2onnx")
 
 X, Y = make_regression(60, 3, n_targets=2, noise=1.0, random_state=0)
 y = Y[:, 0]
+COUNTS = np.random.default_rng(0).poisson(np.exp(X[:, 0] / 2 + 1))
 POINTS, LABELS = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)[LABELS]
 TWO = POINTS[50:], NAMES[50:]
@@ -115,8 +118,6 @@ REGRESSORS = {
     "several outputs": lambda: GRLSRegressor(Gaussian() * Laplace(1.0).on([0]), features="quadratic").fit(
         X, Y
     ),
-    "counts": lambda: GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))),
-    "positive values": lambda: GRRegressor(Matern(2.0), loss="gamma").fit(X, np.exp(Y / 100)),
     "no features": lambda: GRLSRegressor(Matern(2.0, 2.5), features=None).fit(X, y),
     "interpolation": lambda: GRLSRegressor(Laplace(2.0), regularization=1e-12).fit(X, y),
     "far from the origin": lambda: GRLSRegressor(Matern(), features="linear").fit(X + 1e6, y),
@@ -134,6 +135,9 @@ REGRESSORS = {
     ).fit(X, y),
     "a pipeline": lambda: make_pipeline(StandardScaler(), PCA(2), GRLSRegressor(features="linear")).fit(X, y),
     "centres": lambda: NystromGRLSRegressor(Gaussian(), features="linear", n_centers=20).fit(X, Y),
+    "quantiles": lambda: GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9]).fit(X, y),
+    "counts": lambda: GRRegressor(Gaussian(2.0), loss="poisson", features="linear").fit(X, COUNTS),
+    "learnt noise": lambda: GRLSRegressor(Gaussian(2.0), noise="learn").fit(X, y),
     "prior": lambda: PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, y),
     "prior on components": lambda: PriorRLSRegressor(kernel="gaussian", regularization="loo").fit(X, y),
 }
@@ -184,6 +188,40 @@ def test_classes_values_and_probabilities_are_those_of_the_model(name, data):
         assert_near(got["probabilities"], model.predict_proba(NEW_POINTS))
 
 
+@pytest.mark.parametrize("labels", [[-1.0, 2.0], [False, True], [3, 70], ["no", "yes"]])
+def test_labels_keep_their_type(labels):
+    model = GRLSClassifier(Gaussian(1.0)).fit(TWO[0], np.array(labels)[np.arange(100) // 50])
+    got = run(model, TWO[0])["label"]
+    assert_array_equal(got, model.predict(TWO[0]))
+    assert got.dtype.kind == {"U": "O"}.get(model.classes_.dtype.kind, model.classes_.dtype.kind)
+
+
+TWO_ARGUMENTS = ("maximum", "minimum")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_formulas_convert(name):
+    text = f"{name}(1.8 + a % 1, b ** 2)" if name in TWO_ARGUMENTS else f"{name}(1.8 + a % 1)"
+    model = GRLSRegressor(Gaussian(1.0), features=Formula(f"{text}:c + I((b > 0) - c / 3)")).fit(FRAME, y)
+    assert_near(run(model, NEW)["predictions"], model.predict(pd.DataFrame(NEW, columns=["a", "b", "c"])))
+
+
+def test_models_of_the_command_convert_where_all_columns_are_numbers():
+    model = make_pipeline(
+        TableColumns(["b", "a"]), GRLSRegressor(Gaussian(1.0), features=Formula("square(a)"))
+    )
+    model.fit(FRAME, y)
+    assert_near(run(model, FRAME[["b", "a"]])["predictions"], model.predict(FRAME))
+    table = FRAME.assign(soil=np.resize(["clay", "sand"], 60))
+    model = make_pipeline(TableColumns(["a"], {"soil": ["clay", "sand"]}), GRLSRegressor(Gaussian(1.0))).fit(
+        table, y
+    )
+    with pytest.raises(
+        NotImplementedError, match="TableColumns does not convert to ONNX: column 'soil' holds text"
+    ):
+        grls.to_onnx(model)
+
+
 def double(X):
     return 2 * X
 
@@ -218,10 +256,16 @@ def double(X):
             ),
             "EstimatorFeatures",
         ),
+        (
+            lambda: GRRegressor(
+                Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9], regularization=0.1, non_crossing=True
+            ).fit(X, y),
+            "non_crossing=True. does not convert",
+        ),
         (lambda: KernelPCA().fit(X), "KernelPCA does not convert"),
         (
             lambda: LinearRegression().fit(X, y),
-            "LinearRegression does not convert to ONNX: it is no model of grls",
+            "LinearRegression does not convert to ONNX, as GRLSClassifier",
         ),
     ],
 )

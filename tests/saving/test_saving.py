@@ -122,6 +122,12 @@ MODELS = {
         GRLSRegressor(Gaussian(), kernel_variance=2.0).fit(X, y, noise=np.full(60, 0.1)),
         X,
     ),
+    "learnt noise": lambda: (GRLSRegressor(Gaussian(2.0), noise="learn").fit(X, y), X),
+    "quantiles": lambda: (
+        GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9], regularization=0.1).fit(X, y),
+        X,
+    ),
+    "counts": lambda: (GRRegressor(Gaussian(2.0), loss="negative_binomial").fit(X, np.abs(y) // 10), X),
     "conjugate gradients": lambda: (GRLSRegressor(Gaussian(), solver="cg", regularization=0.1).fit(X, y), X),
     "precomputed": lambda: (GRLSRegressor(Precomputed(), features=None).fit(pairs(X), y), pairs(X)),
     "sparse": lambda: (
@@ -170,13 +176,12 @@ MODELS = {
         ),
         POINTS,
     ),
+    "margins chosen": lambda: (SVMGBClassifier(Gaussian(1.0), C="cv").fit(POINTS, NAMES), POINTS),
     "logistic": lambda: (GRLogisticClassifier().fit(POINTS, NAMES), POINTS),
     "logistic, one versus rest": lambda: (
         GRLogisticClassifier(Gaussian(1.0), multi_class="ovr", regularization=0.1).fit(POINTS, LABELS),
         POINTS,
     ),
-    "counts": lambda: (GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))), X),
-    "learnt noise": lambda: (GRLSRegressor(Gaussian(1.0), noise="learn").fit(X, y), X),
     "prior": lambda: (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
     "low rank prior": lambda: (
         PriorRLSRegressor(covariance=LowRankCovariance(np.ones(3), np.ones((3, 1)))).fit(X, y),

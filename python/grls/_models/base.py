@@ -11,12 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
+from .._parameters import Parametrised
 from .._validation import (
     FloatArray,
     all_or_nothing,
     as_rows,
     is_as_fitted,
     is_table_of_numbers,
+    refuse_dates,
     text_explained,
 )
 from .._versions import Versioned
@@ -41,7 +43,7 @@ from .samples import (
 _FLOATS = [np.float64, np.float32]
 
 
-class Estimator(Versioned, BaseEstimator):
+class Estimator(Parametrised, Versioned, BaseEstimator):
     """Checked data, and nothing lost where a fit fails."""
 
     _stages: Stages  # of the fit that is going on
@@ -58,6 +60,9 @@ class Estimator(Versioned, BaseEstimator):
         if not y and options == {"reset": False} and is_as_fitted(X, self):
             return X
         require_room_for_columns(X)
+        refuse_dates(X, "X")
+        if y:
+            refuse_dates(y[0], "y")
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with text_explained():
             return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)

@@ -47,11 +47,10 @@ def choose(machines: Machines, C: Any, variance: float | str, stages: Stages) ->
     Of many rows some are searched. Whether features are of use is then asked of all: the fewer the rows, the
     more features are worth.
     """
-    n_kernels = len(machines.kernels)
     n_units = int(machines.together.max()) + 1
     rows = drawn(machines.together, machines.labels, max(_FEWEST_ROWS, n_units // _SHARE))
     some = machines if rows is None else machines.take(rows)
-    lines = Lines.of(C, variance, some.spread(), n_kernels, n_kernels // 2)
+    lines = Lines.of(C, variance, some.spread(), len(machines.kernels))
     if (machines.fold < 0).all():
         return _unheard(machines, lines.first())
     held_out = some.held_out(stages)

@@ -26,9 +26,14 @@ class Leverage:
             return None
         if weights is not None:
             weighted = np.sqrt(weights)[:, None] * weighted
-        Q, R = linalg.qr(weighted, mode="economic")
-        root = np.zeros((T.shape[1], len(R)))
-        root[support] = linalg.solve_triangular(R, np.eye(len(R)))
+        root = np.zeros((T.shape[1], weighted.shape[1]))
+        if weighted.shape[1] == 1:  # the constant, most often
+            length = float(np.linalg.norm(weighted))
+            Q = weighted / length
+            root[support] = 1 / length
+        else:
+            Q, R = linalg.qr(weighted, mode="economic")
+            root[support] = linalg.solve_triangular(R, np.eye(len(R)))
         return cls(root, float(np.max(np.einsum("ij,ij->i", Q, Q), initial=0.0)))
 
     @classmethod

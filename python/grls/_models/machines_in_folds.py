@@ -22,7 +22,7 @@ from .._validation import FloatArray
 from ..exceptions import IndefiniteKernelWarning
 from ..kernels import Kernel
 from .hard_margin import spread_of
-from .pairs_of_classes import Posed, Task, pose, signs_of, solve_by_osqp, winners
+from .pairs_of_classes import Posed, Task, pose, solve_by_osqp, winners
 from .progress import Stages
 
 _LOOSER = 10.0  # times the gap allowed to the model: what folds may be left with
@@ -142,11 +142,10 @@ class Machines:
         """Return for each row whether its class is missed, and its mean hinge loss in its class's pairs."""
         labels, n_classes = self.labels[rows], len(self.classes)
         named = winners(values, self.pairs, n_classes, break_ties=self.model.break_ties)
-        hinge = np.zeros(len(rows))
-        for p, pair in enumerate(self.pairs):
-            own = np.flatnonzero(np.isin(labels, pair))
-            y = signs_of(labels[own], pair, n_classes)
-            hinge[own] += np.maximum(0, 1 - y * values[own, p])
+        first, second = (np.eye(n_classes)[each] for each in self.pairs.T)
+        signs = (second - first if n_classes == 2 else first - second).T
+        y = signs[labels]  # 0: not a pair of its class
+        hinge = np.where(y != 0, np.maximum(0, 1 - y * values), 0.0).sum(axis=1)
         return np.column_stack([named != labels, hinge / (n_classes - 1)])
 
     def held_out(self, stages: Stages) -> HeldOut:

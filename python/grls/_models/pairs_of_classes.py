@@ -30,19 +30,14 @@ def signs_of(labels: NDArray[np.intp], pair: NDArray[np.intp], n_classes: int) -
 
 def votes_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Return how many pairs name each class, (n, n_classes); values (n, n_pairs) of their functions."""
-    votes = np.zeros((len(values), n_classes))
-    for p, (a, b) in enumerate(pairs):
-        votes[:, a] += values[:, p] > 0
-        votes[:, b] += values[:, p] <= 0
-    return votes
+    first, second = (np.eye(n_classes)[each] for each in pairs.T)  # (n_pairs, n_classes)
+    return np.asarray((values > 0) @ first + (values <= 0) @ second)
 
 
 def scores_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Return the votes plus the summed confidences, squeezed into less than half a vote."""
-    confidence = np.zeros((len(values), n_classes))
-    for p, (a, b) in enumerate(pairs):
-        confidence[:, a] += values[:, p]
-        confidence[:, b] -= values[:, p]
+    first, second = (np.eye(n_classes)[each] for each in pairs.T)
+    confidence = values @ (first - second)
     return np.asarray(votes_of(values, pairs, n_classes) + confidence / (3 * (np.abs(confidence) + 1)))
 
 
@@ -106,7 +101,7 @@ def parts_of(task: Task, C: float) -> list[PairOfClasses]:
     """Return the samples of every pair."""
     out = []
     for pair in task.pairs:
-        rows = np.flatnonzero(np.isin(task.labels, pair))
+        rows = np.flatnonzero((task.labels == pair[0]) | (task.labels == pair[1]))
         y = signs_of(task.labels[rows], pair, len(task.classes))
         weights = task.problem.weights_or_ones[rows]
         out.append(PairOfClasses(rows, y, task.problem.T[rows], C * weights))

@@ -8,18 +8,32 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._models.base import FeatureMachine
 from .._models.families import FAMILIES
 from .._solvers.results import __version__
 from ..kernels import Function
+from ..least_squares import GRLSClassifier, GRLSRegressor
 from ..logistic import GRLogisticClassifier
 from ..losses import GRRegressor
+from ..nystrom import NystromGRLSClassifier, NystromGRLSRegressor
+from ..prior import PriorRLSClassifier, PriorRLSRegressor
 from ..svm import SVMGBClassifier
 from .graph import Graph
 from .kernels import KernelValues
 from .transformers import transformed, viewed
 
 __all__ = ["to_onnx"]
+
+_MODELS = (
+    GRLSClassifier,
+    GRLSRegressor,
+    GRLogisticClassifier,
+    GRRegressor,
+    NystromGRLSClassifier,
+    NystromGRLSRegressor,
+    PriorRLSClassifier,
+    PriorRLSRegressor,
+    SVMGBClassifier,
+)
 
 
 def to_onnx(model: Any) -> Any:
@@ -28,10 +42,10 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted: least squares, support vectors, logistic, Nyström or prior models with kernels of
-        `grls.kernels` and features that are None, "constant", "linear", "quadratic", `Columns` or
-        transformers of scikit-learn that skl2onnx converts; or a pipeline of such transformers that ends in
-        one.
+        Fitted: least squares, support vectors, logistic, Nyström or prior models or those of other
+        losses, with kernels of `grls.kernels` and features that are None, "constant", "linear", "quadratic",
+        `Columns` or transformers of scikit-learn that skl2onnx converts; or a pipeline of such transformers
+        that ends in one.
 
     Returns
     -------
@@ -59,8 +73,9 @@ def to_onnx(model: Any) -> Any:
     ['predictions']
     """
     final = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not isinstance(final, FeatureMachine):
-        raise NotImplementedError(f"{type(final).__name__} does not convert to ONNX: it is no model of grls")
+    if not isinstance(final, _MODELS):
+        names = ", ".join(kind.__name__ for kind in _MODELS)
+        raise NotImplementedError(f"{type(final).__name__} does not convert to ONNX, as {names} do")
     check_is_fitted(final)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     if not hasattr(first, "n_features_in_"):
@@ -77,12 +92,23 @@ def to_onnx(model: Any) -> Any:
     else:
         values, several = _function(graph, final, X, width)
         if isinstance(final, GRRegressor):
-            values = _predicted(graph, final, values)
+            values = _mean(graph, final, values)
         one = np.ndim(final.feature_coef_ if final.features_ is not None else final.dual_coef_) == 1
         graph.doubles(
             "predictions", graph.flat(values) if one else values, [None] if one else [None, several]
         )
     return graph.model(repr(final), __version__)
+
+
+def _mean(graph: Graph, model: GRRegressor, values: str) -> str:
+    """Return what a model of another loss predicts where its function has these values."""
+    if model.loss in FAMILIES:
+        return graph.node("Exp", values)
+    if model.non_crossing and np.ndim(model.quantiles):
+        raise NotImplementedError(
+            "GRRegressor(non_crossing=True) does not convert to ONNX: levels are sorted there"
+        )
+    return values
 
 
 def _function(graph: Graph, model: Any, X: str, width: int) -> tuple[str, int]:
@@ -103,13 +129,6 @@ def _function(graph: Graph, model: Any, X: str, width: int) -> tuple[str, int]:
         parts.append(graph.node("MatMul", X, w))
         n_functions = w.shape[1]
     return (graph.node("Add", *parts) if len(parts) == 2 else parts[0]), n_functions
-
-
-def _predicted(graph: Graph, model: GRRegressor, values: str) -> str:
-    """Return what a model predicts with the functions (n, k)."""
-    if model.non_crossing and np.ndim(model.quantiles):
-        raise NotImplementedError("quantiles that are sorted in each row do not convert: non_crossing=False")
-    return graph.node("Exp", values) if model.loss in FAMILIES else values
 
 
 def _kernel(graph: Graph, model: Any, X: str, width: int) -> str:

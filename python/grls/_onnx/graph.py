@@ -110,10 +110,16 @@ class Graph:
         self.output(name, tensor, self._onnx.TensorProto.DOUBLE, shape)
 
     def labels(self, name: str, positions: str, classes: NDArray[Any]) -> None:
-        """Say that classes, given by positions, are a result: whole numbers, or texts."""
-        whole = classes.dtype.kind in "iu"
-        table = self.constant(classes, np.int64) if whole else self.texts(classes)
-        kind = self._onnx.TensorProto.INT64 if whole else self._onnx.TensorProto.STRING
+        """Say that classes, given by positions, are a result: numbers, truth values, or texts."""
+        types = self._onnx.TensorProto
+        known: dict[str, tuple[Any, Any]] = {
+            "i": (np.int64, types.INT64),
+            "u": (np.int64, types.INT64),
+            "f": (np.float64, types.DOUBLE),
+            "b": (np.bool_, types.BOOL),
+        }
+        dtype, kind = known.get(classes.dtype.kind, (None, types.STRING))
+        table = self.texts(classes) if dtype is None else self.constant(classes, dtype)
         self.output(name, self.node("Gather", table, positions, axis=0), kind, [None])
 
     def model(self, doc: str, version: str) -> Any:

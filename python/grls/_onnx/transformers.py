@@ -18,6 +18,9 @@ from .graph import Graph, onnx, opset
 
 def transformed(graph: Graph, transformer: Any, X: str, n_columns: int, what: str) -> tuple[str, int]:
     """Return what a fitted transformer makes of a matrix (n, n_columns), and of how many columns it is."""
+    if hasattr(transformer, "_to_onnx"):
+        converted: tuple[str, int] = transformer._to_onnx(graph, X)
+        return converted
     if isinstance(transformer, PolynomialTrend):
         return _trend(graph, transformer, X)
     if isinstance(transformer, Columns):

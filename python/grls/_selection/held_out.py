@@ -19,13 +19,12 @@ from .._models.progress import Stages
 from .._validation import FloatArray, choice
 
 # C in units of the kernel's inverse spread: powers of ten, and their geometric means for the last step.
-_LADDER = 10.0 ** (np.arange(-6, 11) / 2)
+_LADDER = 10.0 ** (np.arange(-8, 9) / 2)
 _LARGE_STEP = 2
 
-# Variances of the features' coefficients in units of the kernel's spread: none, as free as the kernel, free;
-# then finer steps from the best of these.
+# Variances of the features' coefficients in units of the kernel's spread: none, as free as the kernel in the
+# middle, free.
 _VARIANCES = np.array([0.0, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, np.inf])
-_COARSE = (0, 4, 8)
 
 # Between as many errors: share of the hinge loss that a larger C must save, and a smaller one may cost.
 _MORE_FOR_LESS = 0.01
@@ -148,9 +147,10 @@ class HeldOut:
                 return
 
     def bests(self) -> list[Setting]:
-        """Return the best setting without features, that of all, and the best with free ones."""
-        assert self.best is not None
-        out = [self._best_of(0.0), self.chosen, self._best_of(np.inf)]
+        """Return the best setting without features, that of all, and with free ones if they were any good."""
+        free = self._best_of(np.inf)
+        worth = free is not None and self.trials[free].complete
+        out = [self._best_of(0.0), self.chosen, free if worth else None]
         return list(dict.fromkeys(setting for setting in out if setting is not None))
 
     def _best_of(self, variance: float) -> Setting | None:
@@ -172,42 +172,24 @@ class Lines:
     """The values that settings are made of, each in ascending order."""
 
     Cs: FloatArray
-    first_C: int  # where a walk starts
-    steps: tuple[int, ...]  # of walks along C, one after the other
     all_Cs: bool  # whether each is tried, and not only those on the way
+    step: int  # of walks along C
     variances: FloatArray
-    coarse: tuple[int, ...]  # the variances that C is chosen for; the others are tried around the best
-    n_kernels: int  # of the same family, with wider and wider
-    first_kernel: int
+    n_kernels: int  # of the same family, wider and wider
 
     @classmethod
-    def of(
-        cls, C: Any, variance: float | str, spread: float, n_kernels: int = 1, first_kernel: int = 0
-    ) -> Lines:
+    def of(cls, C: Any, variance: float | str, spread: float, n_kernels: int = 1) -> Lines:
         """Return those that parameters stand for, names or values; `spread`: the size of the kernel."""
         unit = 10.0 ** np.round(np.log10(spread))
-        if isinstance(C, str):
-            Cs, first = _LADDER / unit, int(np.argmin(np.abs(np.log(_LADDER))))
-        else:
-            Cs = np.unique(np.asarray(C, dtype=np.float64).reshape(-1))
-            first = (len(Cs) - 1) // 2
-        chosen = isinstance(variance, str)
-        variances = _VARIANCES * unit if chosen else np.array([float(variance)])
-        return cls(
-            Cs,
-            first,
-            (_LARGE_STEP, 1) if isinstance(C, str) else (1,),
-            not isinstance(C, str),
-            np.asarray(variances, dtype=np.float64),
-            _COARSE if chosen else (0,),
-            n_kernels,
-            first_kernel,
-        )
+        given = not isinstance(C, str)
+        Cs = np.unique(np.asarray(C, dtype=np.float64).reshape(-1)) if given else _LADDER / unit
+        tau = _VARIANCES * unit if isinstance(variance, str) else np.array([float(variance)])
+        return cls(Cs, given, 1 if given else _LARGE_STEP, np.asarray(tau, dtype=np.float64), n_kernels)
 
     def first(self) -> Setting:
         """Return the middle of all lines."""
-        middle = self.variances[self.coarse[len(self.coarse) // 2]]
-        return Setting(self.first_kernel, float(middle), float(self.Cs[self.first_C]))
+        middle = [line[(len(line) - 1) // 2] for line in (self.variances, self.Cs)]
+        return Setting(self.n_kernels // 2, *map(float, middle))
 
     def along_C(self, setting: Setting) -> tuple[list[Setting], int]:
         """Return the settings that differ from one in C only, and its place among them."""
@@ -223,21 +205,21 @@ class Lines:
         return [replace(setting, kernel=k) for k in range(self.n_kernels)], setting.kernel
 
 
-def search(held_out: HeldOut, lines: Lines) -> Trial:
-    """Return the best of the settings that seem worth a trial."""
-    start = replace(lines.first(), variance=float(lines.variances[lines.coarse[0]]))
+def search(held_out: HeldOut, lines: Lines) -> None:
+    """Try the settings that seem worth it."""
+    start = lines.first()
     if lines.all_Cs:
         for setting in lines.along_C(start)[0]:
             held_out(setting)
-    for i in lines.coarse:
-        begin = start if held_out.best is None else held_out.chosen
-        held_out.walk(*lines.along_C(replace(begin, variance=float(lines.variances[i]))), lines.steps[0])
-    held_out.walk(*lines.along_variance(held_out.chosen))
+        start = held_out.chosen
+    held_out.walk(*lines.along_C(start), lines.step)
+    if len(lines.variances) > 1:
+        for variance in (0.0, np.inf):
+            held_out.walk(*lines.along_C(replace(held_out.chosen, variance=variance)), lines.step)
+        held_out.walk(*lines.along_variance(held_out.chosen))
     held_out.walk(*lines.along_kernel(held_out.chosen))
-    for step in lines.steps[1:]:
-        held_out.walk(*lines.along_C(held_out.chosen), step)
-    assert held_out.best is not None
-    return held_out.best
+    if lines.step > 1 and len(lines.variances) == 1:
+        held_out.walk(*lines.along_C(held_out.chosen))
 
 
 def gains(held_out: HeldOut) -> Trial:

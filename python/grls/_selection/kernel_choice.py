@@ -251,7 +251,7 @@ def choose_width(
     first, *others = [Gaussian("median").resolve(points).sigma] if wide else _units(points)
     few = _Chooser(rows, first, stages, gammas)
     widths = few.best_factor(Gaussian, refine=True)
-    kernels = [("Gaussian", Gaussian(widths))]
+    kernels: list[tuple[str, Any]] = [("Gaussian", Gaussian(widths))]
     kernels += [("Gaussian", Gaussian(units * (widths / first).mean())) for units in others]
     if wide:
         kernels.append(("Linear", prepare(Linear())))

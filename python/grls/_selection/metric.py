@@ -143,8 +143,8 @@ def metric_of(choose: Choice, kernel: Kernel, *, diagonal: bool, stages: Stages)
         widths = np.asarray(type(kernel)("medians").resolve(choose.problem.X).sigma)
         first_width = None
 
-    def family(sigma: Any) -> Kernel:
-        copy: Kernel = clone(kernel)
+    def family(sigma: Any) -> Any:
+        copy: Any = clone(kernel)
         copy.sigma = sigma
         return copy
 

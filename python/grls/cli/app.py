@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from .. import __version__
+from .console import tell
 from .models import FAMILIES, TASKS, Choice, UsageError
+from .reading import Reading
 
 _EXAMPLE = """\b
 Example:
@@ -44,6 +46,7 @@ class _Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["grls.debug"] = "--debug" in args
+        ctx.meta["grls.arguments"] = list(args)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -112,6 +115,7 @@ _MODEL = (
     click.option("--on", multiple=True, metavar="COLUMN", help="Columns that the kernel reads; else all."),
     click.option("--task", type=click.Choice(TASKS), default="auto", show_default=True),
     click.option("--model", "family", type=click.Choice(FAMILIES), default="auto", show_default=True),
+    click.option("--loss", help='Of regression: "huber", "quantile", "poisson", …; else least squares.'),
     click.option("--regularization", metavar="γ", help='A number, "loo", "gcv" or "reml".'),
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any other parameter."),
     click.option("--inputs", multiple=True, metavar="COLUMN", help="Columns to use; else all."),
@@ -163,7 +167,7 @@ def fit(
     """
     from . import commands
 
-    reading = commands.Reading(format_, sep, encoding)
+    reading = Reading(format_, sep, encoding)
     commands.fit(data, _choice(options), reading, out, report, summary=summary, quiet=quiet)
 
 
@@ -193,10 +197,10 @@ def predict(
 
     If DATA has the target too, how well it is predicted is told on the error output.
     """
-    from . import commands
+    from . import predicting
 
-    wanted = commands.Wanted(keep=_split(keep), **options)
-    commands.predict(model, data, commands.Reading(format_, sep, encoding), wanted, trust)
+    wanted = predicting.Wanted(keep=_split(keep), **options)
+    predicting.predict(model, data, Reading(format_, sep, encoding), wanted, trust)
 
 
 @grls.command(cls=_Command)
@@ -219,10 +223,10 @@ def cv(
     **options: Any,
 ) -> None:
     """Tell by cross-validation how well a model predicts rows of DATA that it has not seen."""
-    from . import commands
+    from . import validating
 
-    reading = commands.Reading(format_, sep, encoding)
-    commands.cross_validate(data, _choice(options), reading, commands.Folds(folds, groups, seed), quiet=quiet)
+    how = validating.Folds(folds, groups, seed)
+    validating.cross_validate(data, _choice(options), Reading(format_, sep, encoding), how, quiet=quiet)
 
 
 @grls.command(cls=_Command)
@@ -245,7 +249,7 @@ def plot(
     """Draw all that there is to see of a MODEL that `grls fit` wrote."""
     from . import commands
 
-    commands.plot(model, data, commands.Reading(format_, sep, encoding), out, trust, quiet=quiet)
+    commands.plot(model, data, Reading(format_, sep, encoding), out, trust, quiet=quiet)
 
 
 @grls.command(cls=_Command)
@@ -264,7 +268,7 @@ def info(model: Path | None, as_json: bool, summary: bool, trust: tuple[str, ...
             several.setdefault(name, []).append(value)
         click.echo(json.dumps({name: v[0] if len(v) == 1 else v for name, v in several.items()}, indent=2))
         return
-    commands.tell(facts)
+    tell(facts)
     if summary and model is not None:
         click.echo(f"\n{commands.summary_of_file(model, trust)}")
 

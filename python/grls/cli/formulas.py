@@ -42,7 +42,7 @@ FUNCTIONS: dict[str, Any] = {
     "tan": np.tan,
     "tanh": np.tanh,
 }
-_NUMBERS = {"pi": np.pi, "e": np.e}
+NUMBERS = {"pi": np.pi, "e": np.e}
 _OPERATORS: dict[type[ast.AST], Any] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -75,6 +75,8 @@ class Formula(TransformerMixin, Versioned, BaseEstimator):
     ----------
     terms_ : list of list of str
         The factors of each term.
+    feature_names_in_ : ndarray of shape (d,)
+        The columns of the table.
     """
 
     def __init__(self, formula: str, categories: dict[str, list[str]] | None = None) -> None:
@@ -97,6 +99,7 @@ class Formula(TransformerMixin, Versioned, BaseEstimator):
             The fitted transformer.
         """
         self.terms_ = _terms(self.formula)
+        self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         self.transform(X)
         return self
 
@@ -136,6 +139,21 @@ class Formula(TransformerMixin, Versioned, BaseEstimator):
         if indicators is None:
             return None
         return list(indicators[1:] if ["1"] in self.terms_ else indicators)
+
+    def _to_onnx(self, graph: Any, X: str) -> tuple[str, int]:
+        """Add the features of a matrix of the columns in their order to a graph."""
+        from .formula_graphs import factor_node
+
+        places = {str(name): j for j, name in enumerate(self.feature_names_in_)}
+        found = []
+        for term in self.terms_:
+            columns = [graph.ones(X)]
+            for factor in term:
+                names = self._levels(factor) or [factor]
+                parts = [factor_node(parsed(name, places), graph, X, places) for name in names]
+                columns = [graph.node("Mul", column, part) for column in columns for part in parts]
+            found += columns
+        return graph.node("Concat", *found, axis=1), len(found)
 
     def _columns(self, X: Any) -> list[tuple[str, FloatArray]]:
         """Return the features, each with its term."""
@@ -187,8 +205,8 @@ def columns_of(formula: str, columns: list[str]) -> list[str]:
     return [name for name in columns if name in named]
 
 
-def _evaluate(factor: str, X: Any, categories: dict[str, list[str]]) -> FloatArray:
-    """Return a factor of numbers at the rows of a table."""
+def parsed(factor: str, columns: Any) -> ast.expr:
+    """Return the tree of a factor; names are columns, quoted ones too."""
     quoted: dict[str, str] = {}
 
     def placeholder(match: re.Match[str]) -> str:
@@ -196,27 +214,35 @@ def _evaluate(factor: str, X: Any, categories: dict[str, list[str]]) -> FloatArr
         quoted[name] = match.group(1)
         return name
 
-    if factor in X.columns:
-        return np.asarray(X[factor].to_numpy(np.float64))
+    if factor in columns:
+        return ast.Name(factor)
     try:
         tree = ast.parse(re.sub(r"`([^`]+)`", placeholder, factor), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise TableError(f"{factor!r} in the formula is not an expression") from error
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = quoted.get(node.id, node.id)
+    return tree
+
+
+def _evaluate(factor: str, X: Any, categories: dict[str, list[str]]) -> FloatArray:
+    """Return a factor of numbers at the rows of a table."""
     with np.errstate(all="ignore"):
-        value = _value(tree, X, quoted, categories)
+        value = _value(parsed(factor, X.columns), X, categories)
     return np.broadcast_to(np.asarray(value, dtype=np.float64), (len(X),)).copy()
 
 
-def _value(node: ast.expr, X: Any, quoted: dict[str, str], categories: dict[str, list[str]]) -> Any:
+def _value(node: ast.expr, X: Any, categories: dict[str, list[str]]) -> Any:
     """Return the value of what is known; TableError for all else."""
 
     def of(inner: ast.expr) -> Any:
-        return _value(inner, X, quoted, categories)
+        return _value(inner, X, categories)
 
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return np.float64(node.value)
     if isinstance(node, ast.Name):
-        return _named(quoted.get(node.id, node.id), X, categories)
+        return _named(node.id, X, categories)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return -of(node.operand) if isinstance(node.op, ast.USub) else of(node.operand)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -238,8 +264,8 @@ def _value(node: ast.expr, X: Any, quoted: dict[str, str], categories: dict[str,
 def _named(name: str, X: Any, categories: dict[str, list[str]]) -> Any:
     if name in X.columns:
         return X[name].to_numpy(np.float64)
-    if name in _NUMBERS:
-        return _NUMBERS[name]
+    if name in NUMBERS:
+        return NUMBERS[name]
     if name in categories:
         raise TableError(f"{name} in the formula holds categories, and a function of it needs numbers")
     indicators = {one for several in categories.values() for one in several}

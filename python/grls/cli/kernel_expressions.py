@@ -108,7 +108,8 @@ class _Reader:
         if isinstance(node.op, ast.Pow):
             if not isinstance(left, Kernel):
                 raise ValueError(f"{ast.unparse(node)}: powers are of kernels")
-            return left ** self.number(node.right)
+            exponent: Any = self.number(node.right)
+            return left**exponent
         right = self.value(node.right)
         if not isinstance(left, Kernel) and not isinstance(right, Kernel):
             raise ValueError(f"{ast.unparse(node)} has no kernel in it")

@@ -15,6 +15,7 @@ from .. import (
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
+    GRRegressor,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
     PriorRLSClassifier,
@@ -27,8 +28,10 @@ from .formulas import Formula, columns_of
 from .kernel_expressions import as_kernel
 from .tables import Column, TableColumns, as_numbers, column_of, require_columns, without_missing
 
+OTHER_LOSS = "other-loss"
 REGRESSORS = {
     "least-squares": GRLSRegressor,
+    OTHER_LOSS: GRRegressor,
     "nystrom": NystromGRLSRegressor,
     "prior": PriorRLSRegressor,
 }
@@ -39,7 +42,7 @@ CLASSIFIERS = {
     "nystrom": NystromGRLSClassifier,
     "prior": PriorRLSClassifier,
 }
-FAMILIES = ("auto", *CLASSIFIERS)
+FAMILIES = ("auto", *CLASSIFIERS, OTHER_LOSS)
 TASKS = ("auto", "regression", "classification")
 
 _MOST_ROWS = 20_000  # of a model whose matrix is stored
@@ -58,6 +61,7 @@ class Choice:
     features: str | None = None
     task: str = "auto"
     family: str = "auto"
+    loss: str | None = None  # of regression, another than least squares
     regularization: str | None = None
     settings: tuple[str, ...] = ()
     on: tuple[str, ...] = ()  # the columns that the kernel reads
@@ -106,7 +110,7 @@ def problem_of(frame: Any, choice: Choice, where: str) -> Problem:
             )
     task = _task(used[choice.target], choice.task, notes)
     y = targets(used[choice.target], choice.target, task)
-    family = _family(choice.family, task, len(used), notes)
+    family = _family(choice, task, len(used), notes)
     model = _pipeline(columns, choice, task, family)
     return Problem(used[names], y, model, task, family, notes, frame.loc[used.index])
 
@@ -154,15 +158,21 @@ def _task(values: Any, given: str, notes: list[str]) -> str:
     return task
 
 
-def _family(given: str, task: str, n_rows: int, notes: list[str]) -> str:
-    known = REGRESSORS if task == "regression" else CLASSIFIERS
+def _family(choice: Choice, task: str, n_rows: int, notes: list[str]) -> str:
+    given, known = choice.family, REGRESSORS if task == "regression" else CLASSIFIERS
+    if choice.loss is not None:
+        if task != "regression" or given not in ("auto", OTHER_LOSS):
+            raise TableError(
+                "--loss is for regression without --model; classes have --model logistic and svm"
+            )
+        return OTHER_LOSS
     if given == "auto":
         if n_rows <= _MOST_ROWS:
             return "least-squares"
         notes.append(f"{n_rows} rows: the model on centres, --model nystrom")
         return "nystrom"
     if given not in known:
-        raise TableError(f"--model {given} is for classification; of numbers there are {', '.join(known)}")
+        raise TableError(f"--model {given} is not for {task}; there are {', '.join(known)}")
     return given
 
 
@@ -180,6 +190,8 @@ def _pipeline(columns: list[Column], choice: Choice, task: str, family: str) -> 
         parameters["kernel"] = kernel
     if family == "prior":
         parameters["regularization"] = "loo"
+    if choice.loss is not None:
+        parameters["loss"] = choice.loss
     if choice.regularization is not None:
         if family == "svm":
             raise UsageError("--model svm has no --regularization: say --set C=10")

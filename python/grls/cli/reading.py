@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ FORMATS = {
     ".libsvm": "libsvm",
     ".svmlight": "libsvm",
 }
+
+_PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 #: What the labels of a LIBSVM file are called.
 TARGET = "target"
@@ -42,7 +47,7 @@ def format_of(path: Path, given: str | None = None) -> str:
     """Return the format of a file: the one given, or that of its ending."""
     if given is not None:
         return given
-    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    plain = path.with_suffix("") if path.suffix in _PACKED else path
     ending = plain.suffix.lower()
     if ending not in FORMATS:
         known = ", ".join(FORMATS)
@@ -98,6 +103,21 @@ def read_table(
     return frame
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read."""
+
+    format: str | None
+    separator: str | None
+    encoding: str
+
+    def table(self, path: Path, n_columns: int | None = None) -> Any:
+        """Return the table in a file."""
+        return read_table(
+            path, self.format, separator=self.separator, encoding=self.encoding, n_columns=n_columns
+        )
+
+
 def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
     pd = pandas()
     text = _text(path, encoding)
@@ -130,12 +150,17 @@ def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
     return frame
 
 
-def _text(path: Path, encoding: str) -> str:
-    """Return the text of a file, which may be compressed."""
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, which may be compressed."""
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
+        return _PACKED.get(path.suffix, bytes)(path.read_bytes())
+    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
         raise TableError(f"{path}: {_one_line(error)}") from error
+
+
+def _text(path: Path, encoding: str) -> str:
+    """Return the text of a file."""
+    content = _content(path)
     if b"\0" in content[:4096] and not encoding.lower().startswith("utf-16"):
         raise TableError(f"{path} holds no text: is it a CSV file?")
     try:
@@ -181,7 +206,7 @@ def _read_libsvm(path: Path, n_columns: int | None) -> Any:
 
     pd = pandas()
     try:
-        X, y = load_svmlight_file(str(path), zero_based=False)
+        X, y = load_svmlight_file(io.BytesIO(_content(path)), zero_based=False)
     except (ValueError, OverflowError, UnicodeDecodeError) as error:
         raise TableError(f"{path} cannot be read as LIBSVM: {_one_line(error)}") from error
     n_rows, found = X.shape

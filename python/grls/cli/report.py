@@ -6,10 +6,11 @@ import base64
 import html
 import io
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import click
 
 from ..plotting._inputs import final_estimator
 from ..saving import replacing
@@ -18,7 +19,8 @@ from .errors import MissingExtra, TableError
 from .models import Problem, table_of
 
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 70rem; margin: 2rem auto }
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 70rem }
+body { margin: 2rem auto; padding: 0 1rem } caption { text-align: left; font-style: italic }
 table { border-collapse: collapse; margin: 0.5rem 0 1rem } td, th { padding: 0.15rem 0.8rem 0.15rem 0 }
 th { text-align: left } img { max-width: 100% } code, pre { background: #f4f4f4; padding: 0.1rem 0.3rem }
 pre { padding: 0.6rem; overflow-x: auto } .warning { background: #fff3cd; padding: 0.4rem 0.8rem }
@@ -136,4 +138,9 @@ def _rows(pairs: list[tuple[str, str]]) -> str:
 
 
 def _command_line() -> str:
-    return shlex.join(["grls", *sys.argv[1:]])
+    context = click.get_current_context(silent=True)
+    return (
+        ""
+        if context is None
+        else shlex.join(["grls", str(context.info_name), *context.meta["grls.arguments"]])
+    )

@@ -218,6 +218,17 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
                 out[name] = (texts == category).astype(np.float64)
         return pd.DataFrame(out, index=X.index)
 
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns are read."""
+        return len(self.columns)
+
+    def _to_onnx(self, graph: Any, X: str) -> tuple[str, int]:
+        """Take a matrix of the columns in their order."""
+        for name in self.categories or {}:
+            raise NotImplementedError(f"TableColumns does not convert to ONNX: column {name!r} holds text")
+        return X, len(self.numbers)
+
     def _require_known(self, column: Column, texts: Any, values: Any) -> None:
         assert column.categories is not None
         strange = ~np.isin(texts.astype(str), column.categories)

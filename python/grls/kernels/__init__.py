@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -175,5 +175,5 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], ArrayLike]) -> Kernel:
         name = kernel.__name__
         raise TypeError(f"kernel={name} is a class: give a kernel of it, such as {name}()")
     if callable(kernel):
-        return Function(kernel)
+        return Function(cast(Any, kernel))
     raise TypeError(f"kernel must be a Kernel, a name or a function of two arguments, got {kernel!r}")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_array
 
+from .._parameters import KernelParameters
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
-from .._validation import FloatArray, as_rows, is_table_of_numbers, shown, text_explained
+from .._validation import FloatArray, as_rows, is_table_of_numbers, refuse_dates, shown, text_explained
 from .._versions import Versioned
 from .differentiable import require_gradient
 from .lowering import ColumnChoice, Columns, Link, Lowering
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .views import After, Seen
 
 
-class Kernel(Versioned, BaseEstimator):
+class Kernel(Versioned, KernelParameters):
     """Base class of all kernels.
 
     A kernel of one's own is most easily a plain function ``k(X, Z) -> matrix``, which every estimator takes;
@@ -33,6 +34,11 @@ class Kernel(Versioned, BaseEstimator):
 
     #: 0: positive definite; q: conditionally so, given the polynomials of degree below q; None: no guarantee.
     order: int | None = 0
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Parameters are those of the kinds of kernels."""
 
     #: Whether the kernel matrix stands in place of the points.
     pairwise = False
@@ -57,6 +63,7 @@ class Kernel(Versioned, BaseEstimator):
             fitted, points = self.fit_views(_given(X), feature_names=names, refit=False)
             others = points if Z is None else fitted.view(_given(Z))
             return fitted.settled(points).matrix(points, others)
+        refuse_dates(X, "X")
         with text_explained():
             X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
             Z = X if Z is None else check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -158,7 +165,8 @@ class Kernel(Versioned, BaseEstimator):
             other._frame = self._frame
 
     def __sklearn_clone__(self) -> Any:
-        copy = super().__sklearn_clone__()
+        values = self.get_params(deep=False)
+        copy = type(self)(**{name: clone(value, safe=False) for name, value in values.items()})
         self._hand_places_to(copy)
         return copy
 

@@ -300,6 +300,8 @@ class OnColumns(_SameOrder):
         itself is what a vectorizer in a view reads; a list of one column is a table.
     """
 
+    _names: list[str] | None = None  # of the columns, where a fit knows them
+
     def __init__(self, kernel: Kernel, columns: ColumnChoice) -> None:
         self.kernel = kernel
         self.columns = columns
@@ -325,6 +327,7 @@ class OnColumns(_SameOrder):
         if not self._reads_given():
             self.columns = positions
         of_kernel = None if names is None else [names[p] for p in positions]
+        self._names = of_kernel
         self.kernel._settle(X, tuple(within[p] for p in positions), of_kernel)
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
@@ -344,4 +347,5 @@ class OnColumns(_SameOrder):
         self.kernel._lower(lowering, tuple(within[p] for p in self._positions(len(within), None)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{self.kernel._inside(3)}.on({shown(self.columns)})"
+        columns = self.columns if self._names is None else self._names
+        return f"{self.kernel._inside(3)}.on({shown(columns)})"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validation import FloatArray
+from ..losses import GRRegressor
 from ._display import Display, SingleDisplay, make_axes, require_fitted
 from ._style import BLUE, GREEN, GREY, ORANGE
 
@@ -40,17 +41,24 @@ class FitDisplay(SingleDisplay):
     ----------
     x, y : ndarrays of shape (m,)
         The samples.
-    line, mean, std : ndarrays of shape (n,)
-        Points, predictions and standard deviations there.
+    line : ndarray of shape (n,)
+        Points.
+    mean : ndarray of shape (n,) or (n, levels)
+        Predictions there.
+    std : ndarray of shape (n,), default=None
+        Standard deviations there, of models that have them.
+    levels : sequence of floats, default=None
+        Of several quantiles or expectiles: a line for each, and a band between the lowest and the highest.
     band : ndarray of shape (n, 2), default=None
-        Lower and upper ends of the band; None: 1.96 standard deviations on either side.
+        Lower and upper ends of a band; None: 1.96 standard deviations on either side, or what the levels say.
     """
 
     x: FloatArray
     y: FloatArray
     line: FloatArray
     mean: FloatArray
-    std: FloatArray
+    std: FloatArray | None = None
+    levels: Any = None
     band: FloatArray | None = None
 
     @classmethod
@@ -64,12 +72,13 @@ class FitDisplay(SingleDisplay):
         n_points: int = 400,
         ax: Any = None,
     ) -> FitDisplay:
-        """Draw samples, prediction and 95 % band of a regressor of one variable.
+        """Draw samples, prediction and band of a regressor of one variable.
 
         Parameters
         ----------
-        model : GRLSRegressor, or GRRegressor of a smooth loss
-            Fitted.
+        model : GRLSRegressor or GRRegressor
+            Fitted. The first has a band of 95 %, as have counts and positive values; quantiles have one between
+            the lowest and the highest.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -86,32 +95,37 @@ class FitDisplay(SingleDisplay):
         FitDisplay
             The display.
         """
-        _require_one_output(model)
         x, line = _along_one_variable(X, n_points)
-        if hasattr(model, "predict_interval"):  # the band is not as wide above as below
-            mean, std = model.predict(line[:, None], return_std=True)
-            band = model.predict_interval(line[:, None], with_noise=with_noise)
-            display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std), band.reshape(-1, 2))
-        else:
-            mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
-            display = cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std))
-        return display.plot(ax=ax)
+        levels = getattr(model, "quantiles", None)
+        if isinstance(model, GRRegressor) and np.ndim(levels):
+            require_fitted(model)
+            return cls(x, np.ravel(y), line, model.predict(line[:, None]), None, levels).plot(ax=ax)
+        _require_one_output(model)
+        if hasattr(model, "predict_interval"):  # the band is not as wide below as above
+            mean, std = map(np.ravel, model.predict(line[:, None], return_std=True))
+            band = model.predict_interval(line[:, None], with_noise=with_noise).reshape(-1, 2)
+            return cls(x, np.ravel(y), line, mean, std, None, band).plot(ax=ax)
+        if isinstance(model, GRRegressor):
+            return cls(x, np.ravel(y), line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
+        mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
+        return cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std)).plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
-        low, high = (self.mean - 1.96 * self.std, self.mean + 1.96 * self.std)
+        lines = self.mean.reshape(len(self.line), -1)
+        name = "95 % band"
         if self.band is not None:
             low, high = self.band.T
-        axes.fill_between(
-            self.line,
-            low,
-            high,
-            color=BLUE,
-            alpha=0.2,
-            linewidth=0,
-            label="95 % band",
-        )
+        elif self.std is not None:
+            low, high = self.mean - 1.96 * self.std, self.mean + 1.96 * self.std
+        elif self.levels is not None:
+            order = np.argsort(self.levels)
+            low, high = lines[:, order[0]], lines[:, order[-1]]
+            name = f"levels {min(self.levels):g} to {max(self.levels):g}"
+        if self.band is not None or self.std is not None or self.levels is not None:
+            axes.fill_between(self.line, low, high, color=BLUE, alpha=0.2, linewidth=0, label=name)
         axes.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
-        axes.plot(self.line, self.mean, color=BLUE, label="prediction")
+        for k, each in enumerate(lines.T):
+            axes.plot(self.line, each, color=BLUE, label="prediction" if k == 0 else None)
         axes.legend(frameon=False)
 
 

@@ -47,12 +47,12 @@ class RegularizationPathDisplay(SingleDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> RegularizationPathDisplay:
-        """Draw the path of a model whose γ was chosen ("loo", "gcv" or "reml").
+        """Draw the path of a model whose γ was chosen ("loo", "gcv", "reml", or "auto" of `GRRegressor`).
 
         Parameters
         ----------
         model : estimator
-            A fitted least-squares estimator.
+            A fitted estimator.
         ax : matplotlib axes, default=None
             Where to draw; None makes a new figure.
 
@@ -64,6 +64,11 @@ class RegularizationPathDisplay(SingleDisplay):
         model = final_estimator(model)
         no_path = 'the model has no path: fit it with regularization="loo", "gcv" or "reml"'
         require_fitted(model, "criterion_path_", no_path)
+        if isinstance(model.regularization_path_, list):
+            n_outputs = len(model.regularization_path_)
+            raise ValueError(
+                f"this display shows γ that all outputs share, and each of {n_outputs} has its own"
+            )
         display = cls(
             model.regularization_path_,
             model.criterion_path_,
@@ -92,7 +97,7 @@ class RegularizationPathDisplay(SingleDisplay):
                 "reml": "-2 restricted log-likelihood",
                 "cv": "loss of rows left out in folds",
                 "deviance": "leave-one-out deviance",
-            }[self.name]
+            }.get(self.name, "loss of rows left out")
         )
         if curves.shape[1] > 1:
             axes.legend()
