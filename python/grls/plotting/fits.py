@@ -77,8 +77,8 @@ class FitDisplay(SingleDisplay):
         Parameters
         ----------
         model : GRLSRegressor or GRRegressor
-            Fitted. The first has a band of 95 %, as have counts and positive values; quantiles have one between
-            the lowest and the highest.
+            Fitted. The first has a band of 95 %, as have counts and positive values; quantiles have one
+            between the lowest and the highest.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
