@@ -51,19 +51,19 @@ class GRRegressor(Regression, FamilySummary):
     the smooth ones at the end of the table, which are half the deviances of counts and of positive values.
     Their mean is μ = exp f(x), times an exposure where there is one, and is what `predict` returns.
 
-    ================================  ======================================================================
-    ``loss``                          V of a residual r
-    ================================  ======================================================================
-    ``"huber"``                       r², beyond δ 2δ\|r\| − δ²: least squares that outliers do not move
-    ``"quantile"``                    q r for r > 0, (q − 1) r for r < 0: quantiles of y given x
-    ``"absolute"``                    \|r\|: the median
-    ``"epsilon_insensitive"``         max(0, \|r\| − ε): support vector regression
-    ``"squared_epsilon_insensitive"`` max(0, \|r\| − ε)²
-    ``"expectile"``                   q r² for r > 0, (1 − q) r² for r < 0: asymmetric least squares
-    ``"poisson"``                     y log(y/μ) − y + μ: counts, and other values ≥ 0 of variance μ
-    ``"gamma"``                       y/μ − log(y/μ) − 1: positive values of variance proportional to μ²
-    ``"negative_binomial"``           that of counts of variance μ + αμ², which scatter more
-    ================================  ======================================================================
+    =================================  ======================================================================
+    ``loss``                           V of a residual r
+    =================================  ======================================================================
+    ``"huber"``                        r², beyond δ 2δ\|r\| − δ²: least squares that outliers do not move
+    ``"quantile"``                     q r for r > 0, (q − 1) r for r < 0: quantiles of y given x
+    ``"absolute"``                     \|r\|: the median
+    ``"epsilon_insensitive"``          max(0, \|r\| − ε): support vector regression
+    ``"squared_epsilon_insensitive"``  max(0, \|r\| − ε)²
+    ``"expectile"``                    q r² for r > 0, (1 − q) r² for r < 0: asymmetric least squares
+    ``"poisson"``                      y log(y/μ) − y + μ: counts, and other values ≥ 0 of variance μ
+    ``"gamma"``                        y/μ − log(y/μ) − 1: positive values of variance proportional to μ²
+    ``"negative_binomial"``            that of counts of variance μ + αμ², which scatter more
+    =================================  ======================================================================
 
     Parameters
     ----------

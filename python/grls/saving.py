@@ -32,7 +32,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from ._solvers.results import __version__
-from ._versions import differ
+from ._versions import Versioned, differ
 from ._warnings import warn
 from .exceptions import VersionWarning
 
@@ -106,7 +106,7 @@ def _trusted() -> set[str]:
             yield child
             yield from below(child)
 
-    ours = {f"{c.__module__}.{c.__qualname__}" for c in below(BaseEstimator)}
+    ours = {f"{c.__module__}.{c.__qualname__}" for base in (BaseEstimator, Versioned) for c in below(base)}
     return {name for name in ours if name.startswith("grls.")}.union(_RECORDS, _ELSEWHERE, _PLAIN)
 
 

@@ -74,7 +74,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
-    C : float, "cv" or array-like of floats, default=1.0
+    C : float, "cv" or array-like of floats, default="cv"
         Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). "cv": that which misses fewest
         labels of rows held out in three folds, found on a ladder of steps √10; with ``kernel="auto"`` also
         half or twice the width, and so on. Several: the best of these. One C for all pairs of classes. Copies
@@ -236,7 +236,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        C: Any = 1.0,
+        C: Any = "cv",
         feature_variance: float | str = np.inf,
         solver: str = "auto",
         formulation: str = "virtual",

@@ -89,9 +89,9 @@ def test_scikit_learn_checks_pass(estimator, check):
         GRLSClassifier(Gaussian(1.0), class_weight={}),
         KernelPCA(n_components=1, eigen_solver="iterative", random_state=0),
         KernelPCA(1, Laplace(2.0) + Linear(), n_centers=5, fit_inverse_transform=True, random_state=0),
-        SVMGBClassifier(Gaussian(1.0), solver="native", tol=1e-10),
-        SVMGBClassifier(Laplace(1.0), features=PolynomialTrend(0), feature_variance=1.0),
-        SVMGBClassifier(Gaussian(1.0).after(StandardScaler())),
+        SVMGBClassifier(Gaussian(1.0), solver="native", tol=1e-10, C=1.0),
+        SVMGBClassifier(Laplace(1.0), features=PolynomialTrend(0), feature_variance=1.0, C=1.0),
+        SVMGBClassifier(Gaussian(1.0).after(StandardScaler()), C=1.0),
         SVMGBClassifier(C=[0.1, 1.0, 10.0], probability=True),
         KernelPCA(1, Gaussian(1.0).after(StandardScaler())),
         NystromGRLSRegressor(Gaussian(1.0).after(StandardScaler()), regularization=1e-3),
@@ -181,7 +181,7 @@ def fitted():
         (NystromGRLSClassifier(n_centers=20, regularization="holdout").fit(points, labels), points),
         (GRLSRegressor("precomputed", features=None).fit(X @ X.T + np.eye(60), y), X @ X.T),
         (
-            SVMGBClassifier(Gaussian(), features="linear", feature_variance=1.0, probability=True).fit(
+            SVMGBClassifier(Gaussian(), features="linear", feature_variance=1.0, probability=True, C=1.0).fit(
                 points, labels
             ),
             points,

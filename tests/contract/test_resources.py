@@ -71,7 +71,9 @@ def test_ten_thousand_fits_leave_no_memory_behind():
 
 def support_vector_machines():
     points, labels = X[:40], Y[:40] > 0
-    models = [grls.SVMGBClassifier(Gaussian(0.5), features="linear", solver=s) for s in ("native", "ipm")]
+    models = [
+        grls.SVMGBClassifier(Gaussian(0.5), features="linear", solver=s, C=1.0) for s in ("native", "ipm")
+    ]
     return growth(lambda: [model.fit(points, labels) for model in models], 2000)
 
 

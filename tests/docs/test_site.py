@@ -15,6 +15,7 @@ from repository import ROOT, needs
 pytestmark = needs("docs")
 DOCS = ROOT / "docs"
 GUIDE = sorted([*(DOCS / "guide").glob("*.md"), DOCS / "index.md"])
+SLOW = {"choosing", "classification", "many_rows"}  # pages whose programs take seconds
 NOT_DOCUMENTED = {"grls.demo"}  # a program, whose parts are no library
 
 
@@ -22,7 +23,7 @@ def listed(page):
     """Yield module and name of each entry in the lists of a page of the reference."""
     module, within = None, False
     for line in page.read_text(encoding="utf-8").splitlines():
-        if named := re.match(r"\.\. module:: (\S+)", line):
+        if named := re.match(r"\.\. (?:current)?module:: (\S+)", line):
             module = named[1]
         elif data := re.match(r"\.\. data:: (\S+)", line):
             yield module, data[1]
@@ -65,7 +66,11 @@ def test_the_reference_lists_each_name_once():
     assert len(REFERENCE) == len(set(REFERENCE)) > 100
 
 
-@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in SLOW else []) for page in GUIDE],
+    ids=lambda page: page.stem,
+)
 def test_the_programs_of_the_guide_run(page):
     text = page.read_text(encoding="utf-8")
     names = {}

@@ -63,7 +63,7 @@ def test_a_bias_of_the_linear_program_has_its_own_gap():
     random = np.random.default_rng(117)
     X = random.standard_normal((60, 2))
     y = np.where(X[:, 0] + 0.3 * random.standard_normal(60) > 0, 1, -1)
-    model = SVMGBClassifier(Gaussian(1.0), bias="lp", features="linear", tol=1e-3).fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.0), bias="lp", features="linear", tol=1e-3, C=1.0).fit(X, y)
     primal, gap = certificate(model, Gaussian(1.0), X, y, 1.0)
     np.testing.assert_allclose(model.objective_, primal, rtol=1e-8)
     assert gap <= model.duality_gap_[0] + 1e-8
@@ -88,5 +88,5 @@ def test_every_pair_of_classes_has_the_gap_of_its_own_functions():
 def test_a_finite_feature_variance_is_part_of_the_gap():
     X, y = load_iris(return_X_y=True)
     X, y = X[50:], y[50:]
-    model = SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=2.0, tol=1e-6).fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=2.0, tol=1e-6, C=1.0).fit(X, y)
     assert 0 <= model.duality_gap_[0] <= 1e-6

@@ -182,7 +182,7 @@ def test_features_without_effect_do_not_warn():
         GRLSRegressor(Gaussian(2.0), regularization=1e-3, **options).fit(X, y),
         NystromGRLSRegressor(Gaussian(2.0), n_centers=30, **options).fit(X, y),
         PriorRLSRegressor(**options).fit(X, y),
-        SVMGBClassifier(Gaussian(2.0), **options).fit(X, y > 0),
+        SVMGBClassifier(Gaussian(2.0), C=1.0, **options).fit(X, y > 0),
         GRLogisticClassifier(Gaussian(2.0), **options).fit(X, y > 0),
     ]
     with warnings.catch_warnings():

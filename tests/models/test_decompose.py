@@ -137,7 +137,7 @@ def test_a_decomposition_is_a_pair_that_can_be_copied():
 
 OTHERS = {
     "classifier": classifier(Gaussian(1.0), features="linear"),
-    "support vectors": SVMGBClassifier(Gaussian(1.0), features="linear"),
+    "support vectors": SVMGBClassifier(Gaussian(1.0), features="linear", C=1.0),
     "logistic": GRLogisticClassifier(Gaussian(1.0), features="linear"),
     "robust": GRRegressor(Gaussian(1.0), features="linear", regularization=1e-3),
     "centres": NystromGRLSRegressor(Gaussian(1.0), features="linear", n_centers=20, regularization=1e-3),

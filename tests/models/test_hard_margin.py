@@ -95,7 +95,7 @@ def test_several_classes_are_separated_pair_by_pair():
     ids=["noise", "twice", "stray"],
 )
 def test_classes_that_overlap_are_told(rows, labels, kernel, solver):
-    model = SVMGBClassifier(kernel, solver=solver).fit(rows, labels)
+    model = SVMGBClassifier(kernel, solver=solver, C=1.0).fit(rows, labels)
     before = model.dual_coef_
     with pytest.raises(ValueError, match=r"-1 and 1 overlap, or nearly so, .* choose a finite C"):
         model.set_params(C=np.inf).fit(rows, labels)
@@ -204,16 +204,16 @@ def test_weights_of_scaled_kernels_some_columns_and_sparse_rows():
     assert_array_equal(model.coef_[0, [2, 4]], 0)
     thin = SVMGBClassifier("linear", C=0.3).fit(sparse.csr_matrix(Z), Y)
     assert_allclose(Z @ thin.coef_[0] + thin.intercept_, thin.decision_function(sparse.csr_matrix(Z)))
-    no_constant = SVMGBClassifier("linear", features=None).fit(Z, Y)
+    no_constant = SVMGBClassifier("linear", features=None, C=1.0).fit(Z, Y)
     assert_allclose(no_constant.intercept_, 0)
 
 
 def test_weights_are_there_for_linear_kernels_only():
-    model = SVMGBClassifier(Gaussian(1.0)).fit(X, Y)
+    model = SVMGBClassifier(Gaussian(1.0), C=1.0).fit(X, Y)
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError, match="linear kernels only"):
         _ = model.coef_
-    trend = SVMGBClassifier("linear", features=lambda Z: np.abs(Z)).fit(X, Y)
+    trend = SVMGBClassifier("linear", features=lambda Z: np.abs(Z), C=1.0).fit(X, Y)
     assert hasattr(trend, "coef_")
     with pytest.raises(AttributeError, match="feature_coef_"):
         _ = trend.intercept_

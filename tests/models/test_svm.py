@@ -148,7 +148,7 @@ def test_the_constant_as_feature_makes_it_an_svc(solver, tol, close):
     if solver == "osqp" and tol < 1e-8:
         pytest.skip("OSQP is not made for such a tolerance")
     X, y = noisy(m=200)
-    model = SVMGBClassifier(Gaussian(1.5), solver=solver, tol=tol).fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.5), solver=solver, tol=tol, C=1.0).fit(X, y)
     peer = SVC(gamma=1 / (2 * 1.5**2), tol=1e-10).fit(X, y)
     assert_allclose(
         model.decision_function(X), peer.decision_function(X), atol=10 * close if tol > 1e-5 else close
@@ -166,7 +166,7 @@ def test_several_classes_are_decided_as_an_svc_decides(solver, class_weight, sha
     y[moved] = rng.integers(0, 3, moved.sum())
     options = {"class_weight": class_weight, "decision_function_shape": shape}
     weights = rng.uniform(0.5, 2, 150)
-    model = SVMGBClassifier(Gaussian(1.5), solver=solver, tol=1e-9, **options).fit(X, y, weights)
+    model = SVMGBClassifier(Gaussian(1.5), solver=solver, C=1.0, tol=1e-9, **options).fit(X, y, weights)
     peer = SVC(gamma=1 / (2 * 1.5**2), tol=1e-10, **options).fit(X, y, weights)
     assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-5)
     assert_array_equal(model.predict(X), peer.predict(X))
@@ -180,7 +180,7 @@ def test_several_classes_are_decided_as_an_svc_decides(solver, class_weight, sha
 @pytest.mark.parametrize("break_ties", [False, True])
 def test_ties_are_broken_as_an_svc_breaks_them(break_ties):
     X, y = make_blobs(90, 2, centers=6, cluster_std=4.0, random_state=3)
-    model = SVMGBClassifier(Gaussian(2.0), tol=1e-10, break_ties=break_ties).fit(X, y)
+    model = SVMGBClassifier(Gaussian(2.0), tol=1e-10, break_ties=break_ties, C=1.0).fit(X, y)
     peer = SVC(gamma=1 / 8, tol=1e-10, break_ties=break_ties).fit(X, y)
     grid = np.random.default_rng(0).uniform(-15, 15, size=(3000, 2))
     votes = np.sort(votes_of(model._pair_values(grid), model.pairs_, 6), axis=1)
@@ -191,7 +191,7 @@ def test_ties_are_broken_as_an_svc_breaks_them(break_ties):
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Laplace(2.0), Gaussian(1.0) + 0.1 * Linear()])
 def test_every_kernel_gives_what_its_matrix_gives_to_an_svc(kernel):
     X, y = noisy()
-    model = SVMGBClassifier(kernel, solver="native", tol=1e-9).fit(X, y)
+    model = SVMGBClassifier(kernel, solver="native", tol=1e-9, C=1.0).fit(X, y)
     peer = SVC(kernel="precomputed", tol=1e-10).fit(kernel(X), y)
     assert_allclose(model.decision_function(X), peer.decision_function(kernel(X)), atol=1e-4)
 
@@ -216,8 +216,8 @@ def large():
 def test_many_rounds_end_where_one_method_does(large, n_features):
     X, y = large
     features = free_features(n_features)
-    native = SVMGBClassifier(Gaussian(2.0), features=features, solver="native").fit(X, y)
-    exact = SVMGBClassifier(Gaussian(2.0), features=features, solver="ipm").fit(X, y)
+    native = SVMGBClassifier(Gaussian(2.0), features=features, solver="native", C=1.0).fit(X, y)
+    exact = SVMGBClassifier(Gaussian(2.0), features=features, solver="ipm", C=1.0).fit(X, y)
     assert native.n_iter_[0] > 1
     assert exact.objective_[0] <= native.objective_[0] * (1 + 1e-9)
     assert native.objective_[0] <= exact.objective_[0] * (1 + 1e-4)
@@ -227,9 +227,9 @@ def test_many_rounds_end_where_one_method_does(large, n_features):
 def test_a_small_cache_only_takes_longer(large):
     X, y = large
     models = [
-        SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", cache_size=size, tol=1e-5).fit(
-            X, y
-        )
+        SVMGBClassifier(
+            Gaussian(2.0), features="linear", solver="native", cache_size=size, tol=1e-5, C=1.0
+        ).fit(X, y)
         for size in (0.001, 1000)
     ]
     assert_allclose(*(model.objective_ for model in models), rtol=2e-5)
@@ -240,8 +240,8 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(large):
     thirds = (np.arange(len(y)) % 3 == 0) * 2 + y
 
     def coefficients():
-        two = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native").fit(X, y)
-        four = SVMGBClassifier(Gaussian(2.0), solver="native").fit(X[::4], thirds[::4])
+        two = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", C=1.0).fit(X, y)
+        four = SVMGBClassifier(Gaussian(2.0), solver="native", C=1.0).fit(X[::4], thirds[::4])
         return two.dual_coef_, two.feature_coef_, four.dual_coef_
 
     answers = with_threads(coefficients)
@@ -252,7 +252,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(large):
 
 def test_a_warm_start_saves_rounds_along_a_path_and_between_folds(large):
     X, y = large
-    model = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", warm_start=True)
+    model = SVMGBClassifier(Gaussian(2.0), features="linear", solver="native", warm_start=True, C=1.0)
     cold = [clone(model).set_params(C=C).fit(X, y) for C in (1.0, 1.1)]
     model.set_params(C=1.0).fit(X, y)
     model.set_params(C=1.1).fit(X, y)
@@ -268,7 +268,7 @@ def test_a_warm_start_saves_rounds_along_a_path_and_between_folds(large):
 
 def test_a_warm_start_with_other_classes_or_data_is_a_cold_one():
     X, y = noisy()
-    model = SVMGBClassifier(Gaussian(1.5), warm_start=True, solver="native").fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.5), warm_start=True, solver="native", C=1.0).fit(X, y)
     for points, labels in ((X, y + 5), (X[:, :2], y), (X, 1 - y), (X, np.arange(len(y)) % 3)):
         wanted = clone(model).fit(points, labels)
         assert_allclose(model.fit(points, labels).objective_, wanted.objective_, rtol=2e-4)
@@ -278,7 +278,7 @@ def test_a_warm_start_with_other_classes_or_data_is_a_cold_one():
         model.fit(X, y, weights).objective_, clone(model).fit(X, y, weights).objective_, rtol=2e-4
     )
     gram = Gaussian(1.5)(X)
-    given_matrix = SVMGBClassifier("precomputed", warm_start=True, solver="native").fit(gram, y)
+    given_matrix = SVMGBClassifier("precomputed", warm_start=True, solver="native", C=1.0).fit(gram, y)
     given_matrix.set_params(C=1.2).fit(gram, y)
     assert_allclose(given_matrix.objective_, clone(given_matrix).fit(gram, y).objective_, rtol=2e-4)
 
@@ -347,8 +347,8 @@ def test_the_linear_program_gives_the_objective_of_the_multipliers():
 def test_the_papers_ways_are_open_to_the_estimator(options):
     X, y = load_iris(return_X_y=True)
     X, y = X[::2], np.random.default_rng(1).permutation(y[::2])
-    model = SVMGBClassifier(Gaussian(2.0), features="linear", **options).fit(X, y)
-    exact = SVMGBClassifier(Gaussian(2.0), features="linear", solver="ipm").fit(X, y)
+    model = SVMGBClassifier(Gaussian(2.0), features="linear", C=1.0, **options).fit(X, y)
+    exact = SVMGBClassifier(Gaussian(2.0), features="linear", solver="ipm", C=1.0).fit(X, y)
     assert_allclose(model.objective_, exact.objective_, rtol=1e-4)
     assert_allclose(model.decision_function(X), exact.decision_function(X), atol=2e-2)
 
@@ -360,7 +360,7 @@ def test_labels_that_a_feature_explains_leave_nothing_to_the_kernel():
     X, y = X[np.abs(score) > 0.5], (score > 0)[np.abs(score) > 0.5]
     for solver in (*SOLVERS, "auto"):
         with separation_told():
-            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(X, y)
+            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver, C=1.0).fit(X, y)
         assert not model.kernel_used_.any()
         _, learnt = model.decompose(X)
         assert np.abs(learnt).max() < 1e-6, solver
@@ -375,7 +375,7 @@ def test_a_bias_that_is_not_unique_is_the_one_of_least_norm():
     T = np.column_stack([np.ones(4), x])
     for solver in ("auto", *SOLVERS):
         with separation_told():
-            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver).fit(x, y)
+            model = SVMGBClassifier(Gaussian(1.0), features="linear", solver=solver, C=1.0).fit(x, y)
         known, learnt = model.decompose(x)
         assert_allclose(learnt, 0, atol=1e-9)
         # min |Tβ|² with y Tβ ≥ 1: on a grid nothing is shorter
@@ -395,7 +395,7 @@ def test_the_order_of_samples_and_the_basis_of_features_do_not_matter(solver):
     features = free_features(4)
     mix = np.random.default_rng(0).normal(size=(4, 4))
     order = np.random.default_rng(1).permutation(150)
-    options = {"solver": solver, "tol": 1e-8}
+    options = {"solver": solver, "C": 1.0, "tol": 1e-8}
     plain = SVMGBClassifier(Gaussian(1.5), features=features, **options).fit(X, y)
     mixed = SVMGBClassifier(Gaussian(1.5), features=lambda X: features(X) @ mix, **options).fit(X, y)
     shuffled = SVMGBClassifier(Gaussian(1.5), features=features, **options).fit(X[order], y[order])
@@ -408,7 +408,7 @@ def test_the_order_of_samples_and_the_basis_of_features_do_not_matter(solver):
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(variance):
     X, y = noisy(m=80)
     counts = np.random.default_rng(0).integers(0, 3, 80)
-    model = SVMGBClassifier(Gaussian(1.5), features="linear", feature_variance=variance)
+    model = SVMGBClassifier(Gaussian(1.5), features="linear", feature_variance=variance, C=1.0)
     weighted = clone(model).fit(X, y, counts)
     repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
@@ -420,9 +420,11 @@ def test_dependent_features_are_named_and_left_out():
     X, y = noisy()
     with pytest.warns(DependentFeaturesWarning, match="feature2"):
         model = SVMGBClassifier(
-            Gaussian(1.5), features=lambda X: np.column_stack([np.ones(len(X)), X[:, 0], 1e5 * X[:, 0]])
+            Gaussian(1.5),
+            features=lambda X: np.column_stack([np.ones(len(X)), X[:, 0], 1e5 * X[:, 0]]),
+            C=1.0,
         ).fit(X, y)
-    wanted = SVMGBClassifier(Gaussian(1.5), features=Columns(0)).fit(X, y)
+    wanted = SVMGBClassifier(Gaussian(1.5), features=Columns(0), C=1.0).fit(X, y)
     assert_allclose(model.decision_function(X), wanted.decision_function(X), atol=1e-5)
 
 
@@ -434,7 +436,7 @@ def test_a_feature_that_only_some_pairs_have_is_no_fault():
         return np.column_stack([np.ones(len(X)), X[:, 0] * (y[: len(X)] == 2 if len(X) == 150 else 1)])
 
     with separation_told():
-        model = SVMGBClassifier(Gaussian(1.5), features=features).fit(X, y)
+        model = SVMGBClassifier(Gaussian(1.5), features=features, C=1.0).fit(X, y)
     assert model.feature_support_.all()
     assert model.feature_coef_[1, 0] == 0
     assert np.all(model.feature_coef_[1, 1:] != 0)
@@ -451,10 +453,10 @@ def test_a_finite_variance_is_a_kernel_with_the_features_in_it(solver, variance)
     added = reference.feature_kernel(T, T, T, variance)
     matrix = Gaussian(1.5)(X) + added
     model = SVMGBClassifier(
-        Gaussian(1.5), features=free_features(3), feature_variance=variance, solver=solver, tol=1e-7
+        Gaussian(1.5), features=free_features(3), feature_variance=variance, solver=solver, tol=1e-7, C=1.0
     ).fit(X, y)
     free = "constant" if np.any(np.ptp(T, axis=0) == 0) else None
-    wanted = SVMGBClassifier("precomputed", features=free, solver="ipm").fit(matrix, y)
+    wanted = SVMGBClassifier("precomputed", features=free, solver="ipm", C=1.0).fit(matrix, y)
     assert_allclose(model.objective_, wanted.objective_, rtol=1e-5 if solver == "osqp" else 1e-6)
     assert_allclose(model.decision_function(X), wanted.decision_function(matrix), atol=2e-3)
     if variance <= 10:  # beyond, the last digits of c are all it takes to change the features' part
@@ -466,8 +468,10 @@ def test_a_finite_variance_is_a_kernel_with_the_features_in_it(solver, variance)
 
 def test_a_growing_variance_leads_to_free_features():
     X, y = noisy(m=100)
-    free = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm").fit(X, y)
-    nearly = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm", feature_variance=1e9).fit(X, y)
+    free = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm", C=1.0).fit(X, y)
+    nearly = SVMGBClassifier(Gaussian(1.5), features="linear", solver="ipm", feature_variance=1e9, C=1.0).fit(
+        X, y
+    )
     assert_allclose(nearly.decision_function(X), free.decision_function(X), atol=1e-4)
 
 
@@ -477,7 +481,7 @@ def test_a_growing_variance_leads_to_free_features():
 def test_sparse_rows_single_precision_and_a_given_matrix_lead_to_the_same_function():
     X, y = noisy(m=150)
     X[np.abs(X) < 0.5] = 0
-    model = SVMGBClassifier(Gaussian(1.5), features="linear", solver="native", tol=1e-7)
+    model = SVMGBClassifier(Gaussian(1.5), features="linear", solver="native", tol=1e-7, C=1.0)
     wanted = clone(model).fit(X, y).decision_function(X)
     sparse_model = clone(model).fit(sparse.csr_matrix(X), y)
     assert_allclose(sparse_model.decision_function(sparse.csr_matrix(X)), wanted, atol=1e-4)
@@ -499,45 +503,45 @@ def test_a_given_matrix_with_rows_of_weight_zero_is_read_at_its_own_columns():
     X, y = noisy(m=90)
     weights = np.where(np.arange(90) % 3 == 0, 0.0, 1.0)
     matrix = Gaussian(1.5)(X)
-    by_matrix = SVMGBClassifier("precomputed", tol=1e-8).fit(matrix, y, weights)
-    by_points = SVMGBClassifier(Gaussian(1.5), tol=1e-8).fit(X, y, weights)
+    by_matrix = SVMGBClassifier("precomputed", tol=1e-8, C=1.0).fit(matrix, y, weights)
+    by_points = SVMGBClassifier(Gaussian(1.5), tol=1e-8, C=1.0).fit(X, y, weights)
     assert_allclose(by_matrix.decision_function(matrix), by_points.decision_function(X), atol=1e-8)
 
 
 def test_it_works_in_a_grid_and_with_precomputed_folds():
     X, y = noisy(m=90)
     search = GridSearchCV(
-        SVMGBClassifier(Gaussian(1.0), features="linear"),
+        SVMGBClassifier(Gaussian(1.0), features="linear", C=1.0),
         {"C": [0.1, 1.0], "kernel__sigma": [0.5, 2.0]},
         cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.6
-    scores = cross_val_score(SVMGBClassifier("precomputed"), Gaussian(1.5)(X), y, cv=3)
-    assert_allclose(scores, cross_val_score(SVMGBClassifier(Gaussian(1.5)), X, y, cv=3))
+    scores = cross_val_score(SVMGBClassifier("precomputed", C=1.0), Gaussian(1.5)(X), y, cv=3)
+    assert_allclose(scores, cross_val_score(SVMGBClassifier(Gaussian(1.5), C=1.0), X, y, cv=3))
 
 
 def test_probabilities_are_those_of_scikit_learns_calibration():
     X, y = load_iris(return_X_y=True)
     y = np.array(["a", "b", "c"])[y]
-    model = SVMGBClassifier(Gaussian(2.0), probability=True).fit(X, y)
-    peer = CalibratedClassifierCV(SVMGBClassifier(Gaussian(2.0)), ensemble=False).fit(X, y)
+    model = SVMGBClassifier(Gaussian(2.0), probability=True, C=1.0).fit(X, y)
+    peer = CalibratedClassifierCV(SVMGBClassifier(Gaussian(2.0), C=1.0), ensemble=False).fit(X, y)
     assert_allclose(model.predict_proba(X), peer.predict_proba(X))
     assert_allclose(np.exp(model.predict_log_proba(X)).sum(axis=1), 1)
-    assert not hasattr(SVMGBClassifier(), "predict_proba")
+    assert not hasattr(SVMGBClassifier(C=1.0), "predict_proba")
 
 
 def test_labels_may_be_of_any_kind():
     X, y = noisy()
-    wanted = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    wanted = SVMGBClassifier(Gaussian(1.5), C=1.0).fit(X, y)
     for labels in (np.array(["no", "yes"])[y], y.astype(bool), 3 * y - 7):
-        model = SVMGBClassifier(Gaussian(1.5)).fit(X, labels)
+        model = SVMGBClassifier(Gaussian(1.5), C=1.0).fit(X, labels)
         assert_array_equal(model.classes_, np.unique(labels))
         assert_array_equal(model.predict(X) == model.classes_[1], wanted.predict(X) == 1)
 
 
 def test_what_was_done_is_told_when_asked_for(capsys):
     X, y = load_iris(return_X_y=True)
-    SVMGBClassifier(Gaussian(2.0), verbose=True).fit(X, y)
+    SVMGBClassifier(Gaussian(2.0), verbose=True, C=1.0).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     for line, pair in zip(lines, ("0 / 1", "0 / 2", "1 / 2"), strict=True):
@@ -550,7 +554,7 @@ def test_what_was_done_is_told_when_asked_for(capsys):
 
 def refused(match, *, error=ValueError, y=None, X=None, sample_weight=None, **parameters):
     points, labels = noisy()
-    model = SVMGBClassifier(**parameters)
+    model = SVMGBClassifier(**{"C": 1.0, **parameters})
     with pytest.raises(error, match=match):
         model.fit(points if X is None else X, labels if y is None else y, sample_weight)
     assert not hasattr(model, "dual_coef_")
@@ -560,7 +564,7 @@ def test_parameters_that_cannot_be_right_are_refused():
     refused("C must be greater than 0", C=0.0)
     refused("C must be greater than 0", C=-1.0)
     refused("C must be finite", C=np.nan)
-    refused("C .unless it is a number or several to choose from. must be one of 'cv'", C="1")
+    refused('C must be a number, several to choose from or "cv", got', C="1")
     refused("C must be a number", C=None, error=TypeError)
     refused("tol must be", tol=0.0)
     refused("cache_size must be", cache_size=0)
@@ -591,7 +595,7 @@ def test_data_that_cannot_be_right_are_refused():
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
     X, y = noisy()
-    model = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.5), C=1.0).fit(X, y)
     wanted = model.predict(X)
     with pytest.raises(ValueError, match="one class"):
         model.fit(X, np.ones(len(y)))
@@ -602,29 +606,29 @@ def test_an_iteration_limit_is_a_warning_with_the_gap(large):
     X, y = large
     for solver in SOLVERS:
         with pytest.warns(ConvergenceWarning, match="relative duality gap of"):
-            model = SVMGBClassifier(Gaussian(2.0), solver=solver, max_iter=2).fit(X, y)
+            model = SVMGBClassifier(Gaussian(2.0), solver=solver, max_iter=2, C=1.0).fit(X, y)
         assert model.duality_gap_[0] > 1e-4
         assert np.all(np.isfinite(model.predict(X[:5])))
     with pytest.warns(ConvergenceWarning, match="primal residual"):
-        SVMGBClassifier(Gaussian(2.0), solver="osqp", max_iter=10).fit(X[:60], y[:60])
+        SVMGBClassifier(Gaussian(2.0), solver="osqp", max_iter=10, C=1.0).fit(X[:60], y[:60])
 
 
 def test_a_matrix_that_is_no_kernels_is_refused_by_the_interior_point_method():
     X, y = noisy()
     with pytest.raises(grls.NotPositiveDefiniteError, match="not positive definite"):
-        SVMGBClassifier(Sigmoid(-3.0, 1.0), solver="ipm").fit(3 * X, y)
+        SVMGBClassifier(Sigmoid(-3.0, 1.0), solver="ipm", C=1.0).fit(3 * X, y)
 
 
 def test_a_kernel_that_is_conditionally_definite_needs_the_constant_and_steps_that_keep_the_sum():
     X, y = noisy()
-    model = SVMGBClassifier(Log(1.0), tol=1e-7).fit(X, y)
+    model = SVMGBClassifier(Log(1.0), tol=1e-7, C=1.0).fit(X, y)
     # −log(1 + |x − z|) + a constant is positive definite on these rows, and the constant is free anyway
     definite = Log(1.0)(X) + 20
     assert np.linalg.eigvalsh(definite).min() > 0
-    wanted = SVMGBClassifier("precomputed", solver="ipm").fit(definite, y)
+    wanted = SVMGBClassifier("precomputed", solver="ipm", C=1.0).fit(definite, y)
     assert_allclose(model.decision_function(X), wanted.decision_function(definite), atol=1e-3)
     for options in ({"solver": "ipm"}, {"solver": "osqp"}, {"formulation": "pivot"}, {"bias": "lp"}):
-        other = SVMGBClassifier(Log(1.0), tol=1e-7, **options).fit(X, y)
+        other = SVMGBClassifier(Log(1.0), C=1.0, tol=1e-7, **options).fit(X, y)
         assert_allclose(other.objective_, wanted.objective_, rtol=1e-4)
         assert_allclose(other.decision_function(X), wanted.decision_function(definite), atol=1e-3)
     refused("conditionally positive definite", kernel=Log(1.0), features=None)
@@ -708,24 +712,24 @@ def test_a_kernel_that_is_not_positive_definite_is_fitted_with_one_warning():
     X, y = X[:600] / 16, y[:600]
     kernel = Sigmoid(0.05, -1.0)
     with pytest.warns(grls.IndefiniteKernelWarning, match="not positive definite.*native") as caught:
-        model = SVMGBClassifier(kernel).fit(X[:400], y[:400])
+        model = SVMGBClassifier(kernel, C=1.0).fit(X[:400], y[:400])
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    native = SVMGBClassifier(kernel, solver="native").fit(X[:400], y[:400])
+    native = SVMGBClassifier(kernel, solver="native", C=1.0).fit(X[:400], y[:400])
     assert_array_equal(model.decision_function(X), native.decision_function(X))
     peer = SVC(kernel="sigmoid", gamma=0.05, coef0=-1.0).fit(X[:400], y[:400])
     assert abs(model.score(X[400:], y[400:]) - peer.score(X[400:], y[400:])) < 0.02
     with pytest.raises(grls.NotPositiveDefiniteError, match='solver="native"'):
-        SVMGBClassifier(kernel, solver="ipm").fit(X[:400], y[:400])
+        SVMGBClassifier(kernel, solver="ipm", C=1.0).fit(X[:400], y[:400])
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
     X, y = noisy()
     monkeypatch.setattr(grls._solvers.memory, "available", lambda: 10_000)
     with pytest.raises(MemoryError, match='solver="native"'):
-        SVMGBClassifier(Gaussian(1.0), solver="ipm").fit(X, y)
+        SVMGBClassifier(Gaussian(1.0), solver="ipm", C=1.0).fit(X, y)
     with pytest.raises(MemoryError, match="cache_size"):
-        SVMGBClassifier(Gaussian(1.0), solver="native").fit(X, y)
+        SVMGBClassifier(Gaussian(1.0), solver="native", C=1.0).fit(X, y)
 
 
 def test_the_papers_functions_check_what_they_get():
@@ -748,7 +752,7 @@ def test_the_papers_functions_check_what_they_get():
 
 def test_a_model_whose_arrays_were_changed_says_so():
     X, y = noisy()
-    model = SVMGBClassifier(Gaussian(1.5)).fit(X, y)
+    model = SVMGBClassifier(Gaussian(1.5), C=1.0).fit(X, y)
     model.dual_coef_ = model.dual_coef_[:-1]
     with pytest.raises(ValueError, match="coefficients"):
         model.predict(X)
@@ -800,7 +804,7 @@ def test_a_warm_start_on_another_kernel_matrix_begins_afresh():
     K = Gaussian(1.0)(X)
     weights = np.ones(60)
     weights[:10] = 0
-    model = SVMGBClassifier("precomputed", warm_start=True, tol=1e-8).fit(K, y, sample_weight=weights)
+    model = SVMGBClassifier("precomputed", warm_start=True, tol=1e-8, C=1.0).fit(K, y, sample_weight=weights)
     assert model.support_.max() >= 50  # positions that 50 samples do not have
     model.fit(K[:50, :50], y[:50])
     cold = clone(model).set_params(warm_start=False).fit(K[:50, :50], y[:50])
@@ -810,7 +814,7 @@ def test_a_warm_start_on_another_kernel_matrix_begins_afresh():
 def test_weights_reach_the_calibration_where_metadata_are_routed():
     X, y = noisy(80)
     weights = np.random.default_rng(0).uniform(0.1, 2, size=80)
-    model = SVMGBClassifier(Gaussian(1.0), probability=True)
+    model = SVMGBClassifier(Gaussian(1.0), probability=True, C=1.0)
     expected = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
     with config_context(enable_metadata_routing=True):
         routed = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)

@@ -65,8 +65,8 @@ MODELS = [
     (GRLSRegressor(regularization=1e-2, solver="cg", tol=1e-12), VALUES),
     (GRLSClassifier(regularization="loo"), LABELS),
     (GRLSRegressor(regularization=1e-2, formulation="published"), VALUES),
-    (SVMGBClassifier(), LABELS),
-    (SVMGBClassifier(feature_variance=1.0, features="linear"), LABELS),
+    (SVMGBClassifier(C=1.0), LABELS),
+    (SVMGBClassifier(feature_variance=1.0, features="linear", C=1.0), LABELS),
     (GRLogisticClassifier(regularization=1e-2), LABELS),
     (NystromGRLSRegressor(regularization=1e-2), VALUES),
     (NystromGRLSRegressor(regularization=1e-2, feature_variance=1.0, features="linear"), VALUES),
@@ -107,7 +107,7 @@ def test_every_model_takes_a_view(model, y, kernel):
     "model",
     [
         GRLSClassifier(),
-        SVMGBClassifier(feature_variance=1.0),
+        SVMGBClassifier(feature_variance=1.0, C=1.0),
         GRLogisticClassifier(feature_variance=1.0),
         NystromGRLSClassifier(n_centers=30),
         NystromGRLSClassifier(n_centers=20, centers="leverage"),
@@ -125,7 +125,7 @@ def test_every_classifier_reads_documents(model):
 
 
 def test_probabilities_are_those_of_documents():
-    model = SVMGBClassifier(Cosine().after(TfidfVectorizer()), probability=True).fit(DOCUMENTS, TOPICS)
+    model = SVMGBClassifier(Cosine().after(TfidfVectorizer()), probability=True, C=1.0).fit(DOCUMENTS, TOPICS)
     assert_allclose(model.predict_proba(DOCUMENTS[:5]).sum(axis=1), 1)
 
 
@@ -219,7 +219,7 @@ def test_dask_collections_are_viewed():
 
 def test_classes_of_towns_are_viewed_as_indicators():
     towns = np.array(["bonn", "rome", "oslo"])[RNG.integers(3, size=(90, 2))]
-    model = SVMGBClassifier(Gaussian(1.0).after(OneHotEncoder())).fit(towns, towns[:, 0])
+    model = SVMGBClassifier(Gaussian(1.0).after(OneHotEncoder()), C=1.0).fit(towns, towns[:, 0])
     assert_array_equal(model.predict(towns), towns[:, 0])
 
 

@@ -118,6 +118,8 @@ REGRESSORS = {
     "several outputs": lambda: GRLSRegressor(Gaussian() * Laplace(1.0).on([0]), features="quadratic").fit(
         X, Y
     ),
+    "counts": lambda: GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))),
+    "positive values": lambda: GRRegressor(Matern(2.0), loss="gamma").fit(X, np.exp(Y / 100)),
     "no features": lambda: GRLSRegressor(Matern(2.0, 2.5), features=None).fit(X, y),
     "interpolation": lambda: GRLSRegressor(Laplace(2.0), regularization=1e-12).fit(X, y),
     "far from the origin": lambda: GRLSRegressor(Matern(), features="linear").fit(X + 1e6, y),
@@ -136,7 +138,7 @@ REGRESSORS = {
     "a pipeline": lambda: make_pipeline(StandardScaler(), PCA(2), GRLSRegressor(features="linear")).fit(X, y),
     "centres": lambda: NystromGRLSRegressor(Gaussian(), features="linear", n_centers=20).fit(X, Y),
     "quantiles": lambda: GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.1, 0.9]).fit(X, y),
-    "counts": lambda: GRRegressor(Gaussian(2.0), loss="poisson", features="linear").fit(X, COUNTS),
+    "counts and a line": lambda: GRRegressor(Gaussian(2.0), loss="poisson", features="linear").fit(X, COUNTS),
     "learnt noise": lambda: GRLSRegressor(Gaussian(2.0), noise="learn").fit(X, y),
     "prior": lambda: PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, y),
     "prior on components": lambda: PriorRLSRegressor(kernel="gaussian", regularization="loo").fit(X, y),
@@ -164,12 +166,13 @@ CLASSIFIERS = {
     "logistic, one versus rest": lambda P, L: GRLogisticClassifier(
         Gaussian(1.0), multi_class="ovr", regularization=1e-2
     ).fit(P, L),
-    "margins": lambda P, L: SVMGBClassifier(Gaussian(1.0)).fit(P, L),
+    "margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), C=1.0).fit(P, L),
     "margins of pairs": lambda P, L: SVMGBClassifier(
-        Gaussian(1.0), features="linear", feature_variance=1.0, decision_function_shape="ovo"
+        Gaussian(1.0), features="linear", feature_variance=1.0, decision_function_shape="ovo", C=1.0
     ).fit(P, L),
-    "margins without ties": lambda P, L: SVMGBClassifier(Gaussian(0.1), break_ties=True).fit(P, L),
-    "calibrated margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True).fit(P, L),
+    "margins without ties": lambda P, L: SVMGBClassifier(Gaussian(0.1), break_ties=True, C=1.0).fit(P, L),
+    "calibrated margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C=1.0).fit(P, L),
+    "margins by folds": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C="cv").fit(P, L),
     "centres": lambda P, L: NystromGRLSClassifier(n_centers=30).fit(P, L),
     "prior": lambda P, L: PriorRLSClassifier(regularization="loo").fit(P, L),
     "pipeline": lambda P, L: make_pipeline(StandardScaler(), SVMGBClassifier()).fit(P, L),

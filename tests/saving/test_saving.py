@@ -171,7 +171,7 @@ MODELS = {
     "neighbours": lambda: (GRLSClassifier(Gaussian(1.0), features=GeodesicKNN(3)).fit(POINTS, NAMES), POINTS),
     "margins": lambda: (SVMGBClassifier().fit(POINTS, NAMES), POINTS),
     "calibrated margins": lambda: (
-        SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=1.0, probability=True).fit(
+        SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=1.0, probability=True, C=1.0).fit(
             POINTS, LABELS
         ),
         POINTS,
@@ -182,6 +182,7 @@ MODELS = {
         GRLogisticClassifier(Gaussian(1.0), multi_class="ovr", regularization=0.1).fit(POINTS, LABELS),
         POINTS,
     ),
+    "poisson": lambda: (GRRegressor(Gaussian(1.0), loss="poisson").fit(X, np.round(np.exp(y / 100))), X),
     "prior": lambda: (PriorRLSRegressor(covariance=[1.0, 2.0, 3.0], features="quadratic").fit(X, Y), X),
     "low rank prior": lambda: (
         PriorRLSRegressor(covariance=LowRankCovariance(np.ones(3), np.ones((3, 1)))).fit(X, y),
@@ -312,7 +313,7 @@ def test_every_estimator_kernel_and_feature_is_tried():
             member = getattr(module, name)
             if (
                 inspect.isclass(member)
-                and issubclass(member, BaseEstimator | TransferPrior)
+                and issubclass(member, BaseEstimator | Kernel | TransferPrior)
                 and member is not Kernel
             ):
                 assert name in tried, name

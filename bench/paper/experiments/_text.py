@@ -279,7 +279,7 @@ def svm_gb(data: Prepared) -> dict[str, Any]:
     X, y, train = data.joined("words"), data.y, data.train
     n_inputs, n_all = data.words.shape[1], X.shape[1]
     words, topics = list(range(n_inputs)), list(range(n_inputs, n_all))
-    model = SVMGBClassifier(Linear().on(words), features=Columns(topics, constant=False))
+    model = SVMGBClassifier(Linear().on(words), features=Columns(topics, constant=False), C=1.0)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     search = GridSearchCV(model, {"C": COSTS["words"]}, cv=folds).fit(X[train], y[train])
     return _scored(search, X, data, parameter=search.best_params_["C"])

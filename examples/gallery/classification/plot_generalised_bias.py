@@ -36,7 +36,7 @@ X_new = rng.uniform(-3, 3, size=(5000, 2))
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True)
 kernel = Gaussian(sigma=0.6)
 for ax, features in zip(axes, ("constant", "linear"), strict=True):
-    model = SVMGBClassifier(kernel, features=features).fit(X, y)
+    model = SVMGBClassifier(kernel, features=features, C=1.0).fit(X, y)
     right = model.score(X_new, above(X_new))
     DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
     ax.set(title=f'features="{features}": {right:.1%} right', xlabel="$x_0$", ylabel="$x_1$")
@@ -50,12 +50,12 @@ plt.show()
 clear = X[:, 1] > 0.8 * X[:, 0]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    separable = SVMGBClassifier(kernel, features="linear").fit(X, clear)
+    separable = SVMGBClassifier(kernel, features="linear", C=1.0).fit(X, clear)
 assert caught[0].category is SeparableFeaturesWarning
 print(caught[0].message)
 
 # %%
 # ``feature_variance`` penalises the features a little and so gives the kernel its share:
 
-shared = SVMGBClassifier(kernel, features="linear", feature_variance=1.0).fit(X, clear)
+shared = SVMGBClassifier(kernel, features="linear", feature_variance=1.0, C=1.0).fit(X, clear)
 print(f"norm of the kernel part: {separable.rkhs_norm_[0]:.3f} and {shared.rkhs_norm_[0]:.3f}")

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 X, _ = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
 X = X[rng.permutation(len(X))]
-clean, test = X[:600], X[600:900]
+clean, test = X[:450], X[450:650]
 noisy = test + 5 * rng.normal(size=test.shape)
 
 # %%

@@ -24,7 +24,7 @@ models = {
 }
 
 # %%
-# The picture alone leaves one in doubt.
+# The band is of new readings. On the left the kernel has nothing to say; is the bend on the right real?
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
@@ -34,7 +34,7 @@ axes[0].set_ylabel("y")
 plt.show()
 
 # %%
-# The test does not. Of the straight data:
+# The test says yes. Of the straight data:
 
 print(models["straight"].summary())
 

@@ -37,9 +37,9 @@ def require_choice(C: Any, variance: Any) -> bool:
 
     A C or a variance that is one number is for others to check.
     """
-    if isinstance(C, str):
-        choice(C, "C (unless it is a number or several to choose from)", ("cv",))
-    elif np.ndim(C) > 0:
+    if isinstance(C, str) and C != "cv":
+        raise ValueError(f'C must be a number, several to choose from or "cv", got {C!r}')
+    if np.ndim(C) > 0:
         try:
             values = np.asarray(C, dtype=np.float64)
         except (TypeError, ValueError) as error:

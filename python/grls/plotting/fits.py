@@ -50,7 +50,7 @@ class FitDisplay(SingleDisplay):
     levels : sequence of floats, default=None
         Of several quantiles or expectiles: a line for each, and a band between the lowest and the highest.
     band : ndarray of shape (n, 2), default=None
-        Lower and upper ends of a band; None: 1.96 standard deviations on either side, or what the levels say.
+        Lower and upper ends of the band; None: 1.96 standard deviations on either side.
     """
 
     x: FloatArray
@@ -77,8 +77,7 @@ class FitDisplay(SingleDisplay):
         Parameters
         ----------
         model : GRLSRegressor or GRRegressor
-            Fitted. The first has a band of 95 %, as have counts and positive values; quantiles have one
-            between the lowest and the highest.
+            Fitted. The first has a band of 95 %, as have smooth losses; the others one between their quantiles.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -97,18 +96,20 @@ class FitDisplay(SingleDisplay):
         """
         x, line = _along_one_variable(X, n_points)
         levels = getattr(model, "quantiles", None)
+        targets = np.ravel(y)
         if isinstance(model, GRRegressor) and np.ndim(levels):
             require_fitted(model)
-            return cls(x, np.ravel(y), line, model.predict(line[:, None]), None, levels).plot(ax=ax)
+            return cls(x, targets, line, model.predict(line[:, None]), None, levels).plot(ax=ax)
         _require_one_output(model)
-        if hasattr(model, "predict_interval"):  # the band is not as wide below as above
-            mean, std = map(np.ravel, model.predict(line[:, None], return_std=True))
+        band = None
+        if hasattr(model, "predict_interval"):  # the band is not as wide above as below
+            mean, std = model.predict(line[:, None], return_std=True)
             band = model.predict_interval(line[:, None], with_noise=with_noise).reshape(-1, 2)
-            return cls(x, np.ravel(y), line, mean, std, None, band).plot(ax=ax)
-        if isinstance(model, GRRegressor):
-            return cls(x, np.ravel(y), line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
-        mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
-        return cls(x, np.ravel(y), line, np.ravel(mean), np.ravel(std)).plot(ax=ax)
+        elif isinstance(model, GRRegressor):
+            return cls(x, targets, line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
+        else:
+            mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
+        return cls(x, targets, line, np.ravel(mean), np.ravel(std), None, band).plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
         lines = self.mean.reshape(len(self.line), -1)
@@ -121,7 +122,9 @@ class FitDisplay(SingleDisplay):
             order = np.argsort(self.levels)
             low, high = lines[:, order[0]], lines[:, order[-1]]
             name = f"levels {min(self.levels):g} to {max(self.levels):g}"
-        if self.band is not None or self.std is not None or self.levels is not None:
+        else:
+            low = None
+        if low is not None:
             axes.fill_between(self.line, low, high, color=BLUE, alpha=0.2, linewidth=0, label=name)
         axes.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
         for k, each in enumerate(lines.T):
