@@ -77,7 +77,7 @@ class FitDisplay(SingleDisplay):
         Parameters
         ----------
         model : GRLSRegressor or GRRegressor
-            Fitted. The first has a band of 95 %, as have smooth losses; the others one between their quantiles.
+            Fitted. The first has a band of 95 %, as have smooth losses; others one between their quantiles.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
