@@ -75,9 +75,10 @@ def test_values_of_any_kernel_are_those_of_refits(kernel, features):
 
 def test_a_kernel_matrix_and_sparse_rows_choose_what_dense_rows_choose():
     X, y = noisy(100)
-    dense = SVMGBClassifier("linear", C=[0.1, 1.0, 10.0]).fit(X, y)
-    thin = SVMGBClassifier("linear", C=[0.1, 1.0, 10.0]).fit(sparse.csr_matrix(X), y)
-    given = SVMGBClassifier("precomputed", C=[0.1, 1.0, 10.0]).fit(X @ X.T, y)
+    settings = {"C": [0.1, 1.0, 10.0], "tol": 1e-7}
+    dense = SVMGBClassifier("linear", **settings).fit(X, y)
+    thin = SVMGBClassifier("linear", **settings).fit(sparse.csr_matrix(X), y)
+    given = SVMGBClassifier("precomputed", **settings).fit(X @ X.T, y)
     assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X))
     expected = brute_force(given, X @ X.T, y)
     assert_allclose(given.cv_predictions_, expected, atol=1e-2)

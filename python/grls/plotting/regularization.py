@@ -95,7 +95,6 @@ class RegularizationPathDisplay(SingleDisplay):
                 "logo": "error of groups left out",
                 "gcv": "GCV",
                 "reml": "-2 restricted log-likelihood",
-                "cv": "loss of rows left out in folds",
                 "deviance": "leave-one-out deviance",
             }.get(self.name, "loss of rows left out")
         )
