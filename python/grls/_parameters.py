@@ -137,8 +137,9 @@ class WithParameters:
                 inner.setdefault(head, {})[tail] = value
             else:
                 setattr(self, name, value)
+        parts = self.get_params(deep=False)
         for head, values in inner.items():
-            getattr(self, head).set_params(**values)
+            parts[head].set_params(**values)
         return self
 
 

@@ -70,7 +70,7 @@ def _classifier_figure(plt: Any, final: Any, rows: Any, y: Any) -> Any:
     from ..plotting import RegularizationPathDisplay
 
     pictures: list[Callable[[Any], Any]] = []
-    if getattr(final, "criterion_path_", None) is not None:
+    if getattr(final, "regularization_path_", None) is not None:
         pictures.append(lambda ax: RegularizationPathDisplay.from_estimator(final, ax=ax))
     if rows is not None and y is not None and hasattr(final, "classes_"):
         pictures.append(lambda ax: ConfusionMatrixDisplay.from_estimator(final, rows, y, ax=ax))

@@ -77,11 +77,7 @@ class FitDisplay(SingleDisplay):
         Parameters
         ----------
         model : GRLSRegressor or GRRegressor
-<<<<<<< HEAD
             Fitted. The first has a band of 95 %, as have smooth losses; quantiles one between them.
-=======
-            Fitted. The first has a band of 95 %, as have smooth losses; others one between their quantiles.
->>>>>>> glm
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)

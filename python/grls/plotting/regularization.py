@@ -63,7 +63,7 @@ class RegularizationPathDisplay(SingleDisplay):
         """
         model = final_estimator(model)
         no_path = 'the model has no path: fit it with regularization="loo", "gcv" or "reml"'
-        require_fitted(model, "criterion_path_", no_path)
+        require_fitted(model, "regularization_path_", no_path)
         if isinstance(model.regularization_path_, list):
             n_outputs = len(model.regularization_path_)
             raise ValueError(
