@@ -46,7 +46,7 @@ namespace grls::vmath {
   /* y = y + Σ_k a_k x_k[offset ...], the sums in double precision */                                         \
   void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset, Index n);            \
   /* Sequential minimal optimisation over n coefficients, n a multiple of kBlock. `up` and `down` are what    \
-     is taken from r where a coefficient grows or shrinks: infinite, and minus that, where it may not. Each          \
+     is taken from r where a coefficient grows or shrinks: infinite, and minus that, where it may not. Each   \
      writes one number per block of kBlock. r = r - a x - b y; best = the largest r - up */                   \
   void smo_move_pair(S* r, const S* x, S a, const S* y, S b, const S* up, Index n, S* best);                  \
   /* best = the largest gain of a pair step with (r_i, k_ii), row k_i; returns the largest r_i - (r - down)   \
