@@ -6,38 +6,47 @@ import numpy as np
 import pytest
 from grls import GRLSRegressor
 from grls.kernels import Gaussian
+from repository import ROOT, needs
 
-from bench.paper.experiments import _curve
+pytestmark = needs("bench/paper")
 
 
-def test_kernel_ridge_takes_the_parameters_of_grls():
-    x, y = _curve.noisy_points(3)
+@pytest.fixture
+def figure(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.paper.experiments import _curve
+
+    return _curve
+
+
+def test_kernel_ridge_takes_the_parameters_of_grls(figure):
+    x, y = figure.noisy_points(3)
     Phi = Gaussian(sigma=1.5)(x)
     expected = Phi @ np.linalg.solve(Phi + 1e-2 * len(x) * np.eye(len(x)), y)
-    np.testing.assert_allclose(_curve.RidgePeer(1.5, 1e-2).fit(x, y).predict(x), expected, rtol=1e-9)
+    np.testing.assert_allclose(figure.RidgePeer(1.5, 1e-2).fit(x, y).predict(x), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_too_small_a_width_harms_kernel_ridge_most_on_any_draw(seed: int):
-    x, y = _curve.noisy_points(seed)
+def test_too_small_a_width_harms_kernel_ridge_most_on_any_draw(figure, seed: int):
+    x, y = figure.noisy_points(seed)
     known = GRLSRegressor(Gaussian(0.1), features="quadratic", regularization=1e-1).fit(x, y)
-    plain = _curve.RidgePeer(0.1, 1e-3).fit(x, y)
+    plain = figure.RidgePeer(0.1, 1e-3).fit(x, y)
     grid = np.linspace(-1, 0, 20)
-    assert _curve._error(known, grid) < 2 < 4 < _curve._error(plain, grid)
+    assert figure._error(known, grid) < 2 < 4 < figure._error(plain, grid)
 
 
 @pytest.mark.slow
-def test_features_make_the_curve_insensitive_to_the_width():
-    fits = _curve.curve(0)
+def test_features_make_thefigure_insensitive_to_the_width(figure):
+    fits = figure.curve(0)
     errors = {
         method: np.array([(f.inside, f.outside) for f in fits if f.method == method])
-        for method in (_curve.GRLS, _curve.RIDGE)
+        for method in (figure.GRLS, figure.RIDGE)
     }
     # The widest kernels are all but polynomials themselves: there neither method has to be the better one.
-    assert np.all(errors[_curve.GRLS][0] < errors[_curve.RIDGE][0] / 2)
-    assert np.all(np.ptp(errors[_curve.GRLS], axis=0) < np.ptp(errors[_curve.RIDGE], axis=0) / 2)
-    assert errors[_curve.GRLS][:, 0].max() < _curve.NOISE
-    exact = next(f for f in fits if (f.width, f.method) == ("by CV", _curve.GRLS))
-    published = next(f for f in fits if f.method == _curve.PUBLISHED)
+    assert np.all(errors[figure.GRLS][0] < errors[figure.RIDGE][0] / 2)
+    assert np.all(np.ptp(errors[figure.GRLS], axis=0) < np.ptp(errors[figure.RIDGE], axis=0) / 2)
+    assert errors[figure.GRLS][:, 0].max() < figure.NOISE
+    exact = next(f for f in fits if (f.width, f.method) == ("by CV", figure.GRLS))
+    published = next(f for f in fits if f.method == figure.PUBLISHED)
     assert (exact.model.formulation, published.model.formulation) == ("exact", "published")
-    assert published.inside < _curve.NOISE
+    assert published.inside < figure.NOISE

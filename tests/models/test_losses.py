@@ -14,14 +14,13 @@ from grls._solvers.dual_program import DualProgram
 from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import Gaussian, Sigmoid, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import losses as reference
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import QuantileRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.svm import SVR
-
-from tests.reference import losses as reference
 
 LOSSES = tuple(PIECEWISE)
 
