@@ -72,7 +72,8 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         if degree == 0 and not is_table_of_numbers(X):
             self.centre_ = np.zeros(0)  # the constant reads nothing of documents or columns of text
             return self
-        if degree == 0 and type(X) is np.ndarray and X.ndim == 2:  # nor of numbers, which need no check then
+        if degree == 0 and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and X.size:
+            # Nor of numbers, which need no check then.
             self.n_features_in_, self.centre_ = X.shape[1], np.zeros(X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
             return self
