@@ -22,7 +22,7 @@ from ._tables import table
 
 HORIZON = 10  # years
 LAST_YEAR = 1991  # of the data in the picture; the measurements end ten years later
-EARLIER = (1981, 1986)
+EARLIER = (1976, 1981, 1986)
 KNOWN, PLAIN = "G-RLS", "Gaussian process"
 
 

@@ -53,6 +53,9 @@ def _show_forecast(quick: bool) -> list[co2.Forecast]:
     _say()
     _say(co2.forecast_table(found))
     _say()
+    if not quick:
+        _say("   In 1976 the line had not bent enough to be seen bending: there the band is much too narrow.")
+        _say()
     return found
 
 
