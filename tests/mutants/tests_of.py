@@ -1,0 +1,136 @@
+"""Which tests should notice a fault in a file: those of its subject, cheap ones first."""
+
+# The longest prefix of a file's path counts.
+TESTS_OF = {
+    # Python, below python/grls/
+    "python/grls/_parameters.py": [
+        "contract/test_errors.py",
+        "models/test_stumbles.py",
+        "contract/test_contract.py",
+    ],
+    "python/grls/_validation.py": [
+        "contract/test_errors.py",
+        "models/test_stumbles.py",
+        "contract/test_contract.py",
+    ],
+    "python/grls/_versions.py": ["saving"],
+    "python/grls/core.py": ["solvers", "models/test_prior_kernel.py"],
+    "python/grls/decomposition.py": ["models/test_decomposition.py", "contract/test_errors.py"],
+    "python/grls/least_squares.py": [
+        "models/test_least_squares.py",
+        "models/test_coefficients.py",
+        "models",
+        "selection",
+    ],
+    "python/grls/logistic.py": [
+        "models/test_logistic.py",
+        "models/test_logistic_selection.py",
+        "models/test_multinomial.py",
+    ],
+    "python/grls/losses.py": [
+        "models/test_losses.py",
+        "models/test_smooth_losses.py",
+        "contract/test_errors.py",
+    ],
+    "python/grls/mercer.py": ["models/test_mercer.py"],
+    "python/grls/nystrom.py": ["nystrom"],
+    "python/grls/prior.py": ["models/test_prior.py", "models/test_prior_kernel.py"],
+    "python/grls/saving.py": ["saving"],
+    "python/grls/summary.py": ["models/test_summary.py", "models/test_logistic_summary.py"],
+    "python/grls/svm.py": [
+        "models/test_svm.py",
+        "models/test_chosen_in_folds.py",
+        "models/test_hard_margin.py",
+    ],
+    "python/grls/transfer.py": ["models/test_transfer.py"],
+    "python/grls/_models": ["models", "contract/test_errors.py"],
+    "python/grls/_models/calibration.py": ["models/test_svm.py", "models/test_chosen_in_folds.py"],
+    "python/grls/_models/chosen_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
+    "python/grls/_models/machines_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
+    "python/grls/_models/pairs_of_classes.py": [
+        "models/test_svm.py",
+        "models/test_certificates.py",
+        "models/test_chosen_in_folds.py",
+    ],
+    "python/grls/_models/cross_validation.py": [
+        "models/test_cross_validation.py",
+        "selection/test_groups.py",
+    ],
+    "python/grls/_models/families.py": ["models/test_smooth_losses.py", "models/test_losses.py"],
+    "python/grls/_models/family_loss.py": ["models/test_smooth_losses.py"],
+    "python/grls/_models/family_summary.py": ["models/test_smooth_losses.py", "models/test_summary.py"],
+    "python/grls/_models/feature_prior.py": [
+        "models/test_feature_variance.py",
+        "models/test_coefficients.py",
+        "models",
+        "nystrom",
+    ],
+    "python/grls/_models/kernel_test.py": ["models/test_kernel_test.py", "models/test_summary.py"],
+    "python/grls/_models/learnt_noise.py": ["models/test_learnt_noise.py"],
+    "python/grls/_models/logistic_loss.py": [
+        "models/test_logistic.py",
+        "models/test_multinomial.py",
+        "models/test_logistic_selection.py",
+    ],
+    "python/grls/_models/logistic_summary.py": ["models/test_logistic_summary.py"],
+    "python/grls/_models/losses.py": ["models/test_losses.py"],
+    "python/grls/_models/piecewise.py": ["models/test_losses.py", "contract/test_errors.py"],
+    "python/grls/_models/robust_scale.py": ["models/test_losses.py"],
+    "python/grls/_models/smooth_regression.py": ["models/test_smooth_losses.py"],
+    "python/grls/_models/smooth_machine.py": ["models/test_smooth_losses.py", "models/test_logistic.py"],
+    "python/grls/_models/uncertainty.py": [
+        "models/test_uncertainty.py",
+        "models/test_unconditional.py",
+        "models/test_coefficients.py",
+    ],
+    "python/grls/_nystrom": ["nystrom"],
+    "python/grls/_onnx": ["onnx"],
+    "python/grls/_selection": [
+        "selection",
+        "models/test_feature_variance.py",
+        "models/test_given_variances.py",
+        "models/test_losses.py",
+    ],
+    "python/grls/_solvers": ["solvers", "models", "selection", "nystrom"],
+    "python/grls/_solvers/bias_program.py": ["solvers/test_programs.py", "models/test_svm.py"],
+    "python/grls/_solvers/osqp.py": [
+        "solvers/test_programs.py",
+        "models/test_svm.py",
+        "models/test_losses.py",
+    ],
+    "python/grls/_solvers/osqp_program.py": [
+        "solvers/test_programs.py",
+        "models/test_svm.py",
+        "models/test_losses.py",
+    ],
+    "python/grls/_solvers/memory.py": ["contract/test_resources.py", "contract/test_errors.py"],
+    "python/grls/_solvers/topics.py": ["features/test_plsa.py"],
+    "python/grls/cli": ["cli"],
+    "python/grls/dask.py": ["nystrom/test_dask.py"],
+    "python/grls/features": ["features", "models/test_coefficients.py"],
+    "python/grls/kernels": ["kernels", "models/test_views.py", "selection/test_kernel_parameters.py"],
+    # C++
+    "cpp/base": ["solvers", "kernels", "models/test_least_squares.py"],
+    "cpp/data": ["kernels", "models/test_views.py", "features"],
+    "cpp/kernels": ["kernels", "models/test_gradient.py", "selection/test_kernel_parameters.py"],
+    "cpp/matrices": ["solvers", "models", "selection"],
+    "cpp/least_squares": ["solvers", "models/test_least_squares.py", "models", "selection"],
+    "cpp/ridge": ["models/test_prior.py", "models/test_transfer.py", "models/test_prior_kernel.py"],
+    "cpp/nystrom": ["nystrom", "models/test_matrix_free.py"],
+    "cpp/spectrum": ["models/test_decomposition.py", "models/test_mercer.py"],
+    "cpp/plsa": ["features/test_plsa.py"],
+    "cpp/svm": [
+        "models/test_svm.py",
+        "models/test_certificates.py",
+        "models/test_losses.py",
+        "models/test_hard_margin.py",
+        "solvers/test_programs.py",
+    ],
+    "cpp/bindings": ["contract/test_errors.py", "solvers", "kernels", "models", "nystrom"],
+}
+
+
+def tests_of(file):
+    """The test files and folders for one source file, or None where a fault is no matter of numbers."""
+    known = [prefix for prefix in TESTS_OF if file == prefix or file.startswith(prefix + "/")]
+    return [f"tests/{name}" for name in TESTS_OF[max(known, key=len)]] if known else None
