@@ -65,6 +65,10 @@ struct Reflectors {
 
 }  // namespace
 
+Matrix<double> Basis::times(const Matrix<double>& X) const { return X - Z * (V.transpose() * X); }
+
+Matrix<double> Basis::transposed_times(const Matrix<double>& X) const { return X - V * (Z.transpose() * X); }
+
 Matrix<double> Basis::feature_coefficients(const Matrix<double>& r) const {
   Matrix<double> beta = Matrix<double>::Zero(n_features, r.cols());
   if (rank() == 0) return beta;
