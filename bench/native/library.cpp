@@ -26,25 +26,28 @@ void* find(void* library, const std::string& name) {
   return nullptr;
 }
 
-blas::Table table(void* library, char scalar) {
-  const auto routine = [&](const char* name) {
+blas::Table table(void* library) {
+  const auto routine = [&](char scalar, const char* name) {
     void* const found = find(library, scalar + std::string(name) + "_");
     require(found, "the library of GRLS_BENCH_BLAS has no ", scalar, name, "_");
     return found;
   };
   blas::Table t;
-  t.gemm = routine("gemm");
-  t.syrk = routine("syrk");
-  t.trsm = routine("trsm");
-  t.potrf = routine("potrf");
-  t.geqrf = routine("geqrf");
+  for (const int p : {0, 1}) {
+    t.gemm[p] = routine("ds"[p], "gemm");
+    t.syrk[p] = routine("ds"[p], "syrk");
+    t.trsm[p] = routine("ds"[p], "trsm");
+    t.potrf[p] = routine("ds"[p], "potrf");
+  }
+  t.geqrf = routine('d', "geqrf");
+  t.syevd = routine('d', "syevd");
   return t;
 }
 
 void bind(const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   require(library, "GRLS_BENCH_BLAS: ", library ? "" : dlerror());
-  blas::bind(table(library, 'd'), table(library, 's'));
+  blas::bind(table(library), blas::Integers::narrow);
   void* const get = find(library, "openblas_get_num_threads");
   void* const set = find(library, "openblas_set_num_threads");
   if (get && set)

@@ -1,58 +1,22 @@
 #include "base/blas.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <limits>
 #include <mutex>
 #include <thread>
 
 #include "base/errors.hpp"
+#include "base/fallback.hpp"
 
 namespace grls::blas {
 namespace {
 
-// Fortran signatures of the routines; every argument goes by address.
-template <class S>
-using Gemm = void (*)(char*, char*, int*, int*, int*, S*, S*, int*, S*, int*, S*, S*, int*);
-template <class S>
-using Syrk = void (*)(char*, char*, int*, int*, S*, S*, int*, S*, S*, int*);
-template <class S>
-using Trsm = void (*)(char*, char*, char*, char*, int*, int*, S*, S*, int*, S*, int*);
-template <class S>
-using Potrf = void (*)(char*, int*, S*, int*, int*);
-template <class S>
-using Geqrf = void (*)(int*, int*, S*, int*, S*, S*, int*, int*);
-template <class S>
-using Syevd = void (*)(char*, char*, int*, S*, int*, S*, S*, int*, int*, int*, int*);
-
-template <class S>
-struct Routines {
-  Gemm<S> gemm;
-  Syrk<S> syrk;
-  Trsm<S> trsm;
-  Potrf<S> potrf;
-  Geqrf<S> geqrf;
-  Syevd<S> syevd;
-};
-
-template <class S>
-Routines<S> routines{};
-std::atomic<bool> use_library{false};
-
-template <class S>
-Routines<S> from(const Table& table) {
-  return {reinterpret_cast<Gemm<S>>(table.gemm),   reinterpret_cast<Syrk<S>>(table.syrk),
-          reinterpret_cast<Trsm<S>>(table.trsm),   reinterpret_cast<Potrf<S>>(table.potrf),
-          reinterpret_cast<Geqrf<S>>(table.geqrf), reinterpret_cast<Syevd<S>>(table.syevd)};
-}
-
-int narrow(Index n) {
-  require(n >= 0 && n <= std::numeric_limits<int>::max(), "BLAS dimension out of range: ", n);
-  return static_cast<int>(n);
+template <class I>
+I narrow(Index n) {
+  require(n >= 0 && n <= std::numeric_limits<I>::max(), "BLAS dimension out of range: ", n);
+  return static_cast<I>(n);
 }
 
 // BLAS takes its inputs by non-const address but does not write to them.
@@ -61,10 +25,116 @@ S* writable(const S* p) {
   return const_cast<S*>(p);
 }
 
-template <class S>
-using ConstMap = Eigen::Map<const Matrix<S>, 0, Eigen::OuterStride<>>;
-template <class S>
-using MutableMap = Eigen::Map<Matrix<S>, 0, Eigen::OuterStride<>>;
+// A library's routines for scalars S, with Fortran signatures: every argument goes by address, integers as I.
+template <class S, class I>
+struct Library {
+  void (*gemm_)(char*, char*, I*, I*, I*, S*, S*, I*, S*, I*, S*, S*, I*) = nullptr;
+  void (*syrk_)(char*, char*, I*, I*, S*, S*, I*, S*, S*, I*) = nullptr;
+  void (*trsm_)(char*, char*, char*, char*, I*, I*, S*, S*, I*, S*, I*) = nullptr;
+  void (*potrf_)(char*, I*, S*, I*, I*) = nullptr;
+
+  void bind(const Table& table, int precision) {
+    gemm_ = reinterpret_cast<decltype(gemm_)>(table.gemm[precision]);
+    syrk_ = reinterpret_cast<decltype(syrk_)>(table.syrk[precision]);
+    trsm_ = reinterpret_cast<decltype(trsm_)>(table.trsm[precision]);
+    potrf_ = reinterpret_cast<decltype(potrf_)>(table.potrf[precision]);
+  }
+
+  void gemm(Op a_op, Op b_op, Index m, Index n, Index k, S alpha, const S* a, Index lda, const S* b,
+            Index ldb, S beta, S* c, Index ldc) const {
+    char ta = static_cast<char>(a_op), tb = static_cast<char>(b_op);
+    I im = narrow<I>(m), in = narrow<I>(n), ik = narrow<I>(k);
+    I ia = narrow<I>(lda), ib = narrow<I>(ldb), ic = narrow<I>(ldc);
+    gemm_(&ta, &tb, &im, &in, &ik, &alpha, writable(a), &ia, writable(b), &ib, &beta, c, &ic);
+  }
+
+  void syrk_lower(Op a_op, Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc) const {
+    char uplo = 'L', trans = static_cast<char>(a_op);
+    I in = narrow<I>(n), ik = narrow<I>(k), ia = narrow<I>(lda), ic = narrow<I>(ldc);
+    syrk_(&uplo, &trans, &in, &ik, &alpha, writable(a), &ia, &beta, c, &ic);
+  }
+
+  void trsm(char side, char trans, Index m, Index n, const S* l, Index ldl, S* b, Index ldb) const {
+    char uplo = 'L', diag = 'N';
+    I im = narrow<I>(m), in = narrow<I>(n), il = narrow<I>(ldl), ib = narrow<I>(ldb);
+    S one(1);
+    trsm_(&side, &uplo, &trans, &diag, &im, &in, &one, writable(l), &il, b, &ib);
+  }
+
+  bool potrf_lower(Index n, S* a, Index lda) const {
+    char uplo = 'L';
+    I in = narrow<I>(n), ia = narrow<I>(lda), info = 0;
+    potrf_(&uplo, &in, a, &ia, &info);
+    return info == 0;
+  }
+};
+
+// What is needed in double precision only.
+template <class I>
+struct Lapack {
+  void (*geqrf_)(I*, I*, double*, I*, double*, double*, I*, I*) = nullptr;
+  void (*syevd_)(char*, char*, I*, double*, I*, double*, double*, I*, I*, I*, I*) = nullptr;
+
+  void bind(const Table& table) {
+    geqrf_ = reinterpret_cast<decltype(geqrf_)>(table.geqrf);
+    syevd_ = reinterpret_cast<decltype(syevd_)>(table.syevd);
+  }
+
+  void geqrf(Index m, Index n, double* a, Index lda, double* tau) const {
+    I im = narrow<I>(m), in = narrow<I>(n), ia = narrow<I>(lda), size = -1, info = 0;
+    double wanted = 0;
+    geqrf_(&im, &in, a, &ia, tau, &wanted, &size, &info);
+    size = static_cast<I>(wanted);
+    std::vector<double> work(static_cast<std::size_t>(std::max<I>(size, 1)));
+    geqrf_(&im, &in, a, &ia, tau, work.data(), &size, &info);
+  }
+
+  bool syevd(Index n, double* a, Index lda, double* w) const {
+    char job = 'V', uplo = 'L';
+    I in = narrow<I>(n), ia = narrow<I>(lda), size = -1, integers = -1, wanted_integers = 0, info = 0;
+    double wanted = 0;
+    syevd_(&job, &uplo, &in, a, &ia, w, &wanted, &size, &wanted_integers, &integers, &info);
+    size = static_cast<I>(wanted);
+    integers = wanted_integers;
+    std::vector<double> work(static_cast<std::size_t>(std::max<I>(size, 1)));
+    std::vector<I> integer_work(static_cast<std::size_t>(std::max<I>(integers, 1)));
+    syevd_(&job, &uplo, &in, a, &ia, w, work.data(), &size, integer_work.data(), &integers, &info);
+    return info == 0;
+  }
+};
+
+template <class S, class I>
+Library<S, I> library;
+template <class I>
+Lapack<I> lapack;
+
+enum class Source { fallback, narrow, wide };
+std::atomic<Source> source{Source::fallback};
+std::atomic<Source> bound{Source::fallback};  // what "library" means
+
+// call(routines) with those of the bound library; false where there is none.
+template <class S, class Call>
+bool by_library(Call call) {
+  const Source from = source;
+  if (from == Source::narrow) call(library<S, int>);
+  if (from == Source::wide) call(library<S, std::int64_t>);
+  return from != Source::fallback;
+}
+
+template <class Call>
+bool by_lapack(Call call) {
+  const Source from = source;
+  if (from == Source::narrow) call(lapack<int>);
+  if (from == Source::wide) call(lapack<std::int64_t>);
+  return from != Source::fallback;
+}
+
+template <class I>
+void take(const Table& table) {
+  library<double, I>.bind(table, 0);
+  library<float, I>.bind(table, 1);
+  lapack<I>.bind(table);
+}
 
 struct ThreadControl {
   std::mutex mutex;
@@ -77,22 +147,24 @@ ThreadControl control;
 
 }  // namespace
 
-void bind(const Table& doubles, const Table& floats) {
-  for (const Table* t : {&doubles, &floats})
-    require(t->gemm && t->syrk && t->trsm && t->potrf && t->geqrf && t->syevd,
+void bind(const Table& table, Integers integers) {
+  for (const int p : {0, 1})
+    require(table.gemm[p] && table.syrk[p] && table.trsm[p] && table.potrf[p],
             "a BLAS routine is missing from the table");
-  routines<double> = from<double>(doubles);
-  routines<float> = from<float>(floats);
-  use_library = true;
+  require(table.geqrf && table.syevd, "a LAPACK routine is missing from the table");
+  const bool wide = integers == Integers::wide;
+  wide ? take<std::int64_t>(table) : take<int>(table);
+  bound = wide ? Source::wide : Source::narrow;
+  source = bound.load();
 }
 
 void select_backend(const std::string& name) {
   require(name == "library" || name == "eigen", "backend must be 'library' or 'eigen', got '", name, "'");
-  require(name == "eigen" || routines<double>.gemm, "no BLAS library is bound");
-  use_library = name == "library";
+  require(name == "eigen" || bound != Source::fallback, "no BLAS library is bound");
+  source = name == "library" ? bound.load() : Source::fallback;
 }
 
-std::string backend() { return use_library ? "library" : "eigen"; }
+std::string backend() { return source == Source::fallback ? "eigen" : "library"; }
 
 void bind_thread_control(int (*get)(), void (*set)(int)) {
   const std::lock_guard<std::mutex> lock(control.mutex);
@@ -124,143 +196,77 @@ template <class S>
 void gemm(Op a_op, Op b_op, Index m, Index n, Index k, S alpha, const S* a, Index lda, const S* b, Index ldb,
           S beta, S* c, Index ldc) {
   if (m == 0 || n == 0) return;
-  const bool at = a_op == Op::transpose, bt = b_op == Op::transpose;
-  if (use_library) {
-    char ta = static_cast<char>(a_op), tb = static_cast<char>(b_op);
-    int im = narrow(m), in = narrow(n), ik = narrow(k), ia = narrow(lda), ib = narrow(ldb), ic = narrow(ldc);
-    routines<S>.gemm(&ta, &tb, &im, &in, &ik, &alpha, writable(a), &ia, writable(b), &ib, &beta, c, &ic);
-    return;
-  }
-  const ConstMap<S> A(a, at ? k : m, at ? m : k, Eigen::OuterStride<>(lda));
-  const ConstMap<S> B(b, bt ? n : k, bt ? k : n, Eigen::OuterStride<>(ldb));
-  MutableMap<S> C(c, m, n, Eigen::OuterStride<>(ldc));
-  if (beta == S(0)) {
-    C.setZero();
-  } else if (beta != S(1)) {
-    C *= beta;
-  }
-  if (!at && !bt) C.noalias() += alpha * (A * B);
-  if (at && !bt) C.noalias() += alpha * (A.transpose() * B);
-  if (!at && bt) C.noalias() += alpha * (A * B.transpose());
-  if (at && bt) C.noalias() += alpha * (A.transpose() * B.transpose());
+  if (!by_library<S>([&](const auto& routines) {
+        routines.gemm(a_op, b_op, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      }))
+    fallback::gemm<S>(a_op, b_op, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
+
+namespace {
+
+template <class S>
+void syrk(Op a_op, Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc) {
+  if (n == 0) return;
+  if (!by_library<S>(
+          [&](const auto& routines) { routines.syrk_lower(a_op, n, k, alpha, a, lda, beta, c, ldc); }))
+    fallback::syrk_lower<S>(a_op, n, k, alpha, a, lda, beta, c, ldc);
+}
+
+}  // namespace
 
 template <class S>
 void syrk_lower(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc) {
-  if (n == 0) return;
-  if (use_library) {
-    char uplo = 'L', trans = 'N';
-    int in = narrow(n), ik = narrow(k), ia = narrow(lda), ic = narrow(ldc);
-    routines<S>.syrk(&uplo, &trans, &in, &ik, &alpha, writable(a), &ia, &beta, c, &ic);
-    return;
-  }
-  const ConstMap<S> A(a, n, k, Eigen::OuterStride<>(lda));
-  MutableMap<S> C(c, n, n, Eigen::OuterStride<>(ldc));
-  if (beta != S(1)) C.template triangularView<Eigen::Lower>() = beta * C;
-  C.template selfadjointView<Eigen::Lower>().rankUpdate(A, alpha);
+  syrk<S>(Op::none, n, k, alpha, a, lda, beta, c, ldc);
 }
 
 template <class S>
 void syrk_lower_of_columns(Index n, Index k, S alpha, const S* a, Index lda, S beta, S* c, Index ldc) {
-  if (n == 0) return;
-  if (use_library) {
-    char uplo = 'L', trans = 'T';
-    int in = narrow(n), ik = narrow(k), ia = narrow(lda), ic = narrow(ldc);
-    routines<S>.syrk(&uplo, &trans, &in, &ik, &alpha, writable(a), &ia, &beta, c, &ic);
-    return;
-  }
-  const ConstMap<S> A(a, k, n, Eigen::OuterStride<>(lda));
-  MutableMap<S> C(c, n, n, Eigen::OuterStride<>(ldc));
-  if (beta != S(1)) C.template triangularView<Eigen::Lower>() = beta * C;
-  C.template selfadjointView<Eigen::Lower>().rankUpdate(A.transpose(), alpha);
+  syrk<S>(Op::transpose, n, k, alpha, a, lda, beta, c, ldc);
 }
 
 template <class S>
 void trsm_right_lower_transposed(Index m, Index n, const S* l, Index ldl, S* b, Index ldb) {
   if (m == 0 || n == 0) return;
-  if (use_library) {
-    char side = 'R', uplo = 'L', trans = 'T', diag = 'N';
-    int im = narrow(m), in = narrow(n), il = narrow(ldl), ib = narrow(ldb);
-    S one(1);
-    routines<S>.trsm(&side, &uplo, &trans, &diag, &im, &in, &one, writable(l), &il, b, &ib);
-    return;
-  }
-  const ConstMap<S> L(l, n, n, Eigen::OuterStride<>(ldl));
-  MutableMap<S> B(b, m, n, Eigen::OuterStride<>(ldb));
-  L.transpose().template triangularView<Eigen::Upper>().template solveInPlace<Eigen::OnTheRight>(B);
+  if (!by_library<S>([&](const auto& routines) { routines.trsm('R', 'T', m, n, l, ldl, b, ldb); }))
+    fallback::trsm_right_lower_transposed<S>(m, n, l, ldl, b, ldb);
 }
 
 template <class S>
 void trsm_left_lower(Op l_op, Index n, Index k, const S* l, Index ldl, S* b, Index ldb) {
   if (n == 0 || k == 0) return;
-  if (use_library) {
-    char side = 'L', uplo = 'L', trans = static_cast<char>(l_op), diag = 'N';
-    int in = narrow(n), ik = narrow(k), il = narrow(ldl), ib = narrow(ldb);
-    S one(1);
-    routines<S>.trsm(&side, &uplo, &trans, &diag, &in, &ik, &one, writable(l), &il, b, &ib);
-    return;
-  }
-  const ConstMap<S> L(l, n, n, Eigen::OuterStride<>(ldl));
-  MutableMap<S> B(b, n, k, Eigen::OuterStride<>(ldb));
-  if (l_op == Op::none) {
-    L.template triangularView<Eigen::Lower>().solveInPlace(B);
-  } else {
-    L.transpose().template triangularView<Eigen::Upper>().solveInPlace(B);
-  }
+  if (!by_library<S>(
+          [&](const auto& routines) { routines.trsm('L', static_cast<char>(l_op), n, k, l, ldl, b, ldb); }))
+    fallback::trsm_left_lower<S>(l_op, n, k, l, ldl, b, ldb);
 }
 
 template <class S>
 bool potrf_lower(Index n, S* a, Index lda) {
   if (n == 0) return true;
-  if (use_library) {
-    char uplo = 'L';
-    int in = narrow(n), ia = narrow(lda), info = 0;
-    routines<S>.potrf(&uplo, &in, a, &ia, &info);
-    return info == 0;
-  }
-  Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>> A = MutableMap<S>(a, n, n, Eigen::OuterStride<>(lda));
-  const Eigen::LLT<Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>>> llt(A);
-  return llt.info() == Eigen::Success;
+  bool definite = false;
+  if (by_library<S>([&](const auto& routines) { definite = routines.potrf_lower(n, a, lda); }))
+    return definite;
+  return fallback::potrf_lower<S>(n, a, lda);
 }
 
-template <class S>
-void geqrf(Index m, Index n, S* a, Index lda, S* tau) {
+void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
   if (m == 0 || n == 0) return;
-  if (use_library) {
-    int im = narrow(m), in = narrow(n), ia = narrow(lda), size = -1, info = 0;
-    S wanted = 0;
-    routines<S>.geqrf(&im, &in, a, &ia, tau, &wanted, &size, &info);
-    size = static_cast<int>(wanted);
-    std::vector<S> work(static_cast<std::size_t>(std::max(size, 1)));
-    routines<S>.geqrf(&im, &in, a, &ia, tau, work.data(), &size, &info);
-    return;
-  }
-  Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>> A = MutableMap<S>(a, m, n, Eigen::OuterStride<>(lda));
-  const Eigen::HouseholderQR<Eigen::Ref<Matrix<S>, 0, Eigen::OuterStride<>>> qr(A);
-  Eigen::Map<Vector<S>>(tau, std::min(m, n)) = qr.hCoeffs();
+  if (!by_lapack([&](const auto& routines) { routines.geqrf(m, n, a, lda, tau); }))
+    fallback::geqrf(m, n, a, lda, tau);
 }
 
-template <class S>
-void syevd(Index n, S* a, Index lda, S* w) {
+void syevd(Index n, double* a, Index lda, double* w) {
   if (n == 0) return;
-  MutableMap<S> A(a, n, n, Eigen::OuterStride<>(lda));
-  if (use_library) {
-    char job = 'V', uplo = 'L';
-    int in = narrow(n), ia = narrow(lda), size = -1, integers = -1, wanted_integers = 0, info = 0;
-    S wanted = 0;
-    routines<S>.syevd(&job, &uplo, &in, a, &ia, w, &wanted, &size, &wanted_integers, &integers, &info);
-    size = static_cast<int>(wanted);
-    integers = wanted_integers;
-    std::vector<S> work(static_cast<std::size_t>(std::max(size, 1)));
-    std::vector<int> integer_work(static_cast<std::size_t>(std::max(integers, 1)));
-    const Matrix<S> before = A;  // divide and conquer fails once in a blue moon, and leaves A spoilt
-    routines<S>.syevd(&job, &uplo, &in, a, &ia, w, work.data(), &size, integer_work.data(), &integers, &info);
-    if (info == 0) return;
+  Eigen::Map<Matrix<double>, 0, Eigen::OuterStride<>> A(a, n, n, Eigen::OuterStride<>(lda));
+  Matrix<double> before;  // divide and conquer fails once in a blue moon, and leaves A spoilt
+  bool done = false;
+  if (by_lapack([&](const auto& routines) {
+        before = A;
+        done = routines.syevd(n, a, lda, w);
+      })) {
+    if (done) return;
     A = before;
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix<S>> eigen(A);
-  A = eigen.eigenvectors();
-  Eigen::Map<Vector<S>>(w, n) = eigen.eigenvalues();
+  fallback::syevd(n, a, lda, w);
 }
 
 #define GRLS_INSTANTIATE(S)                                                                              \
@@ -269,9 +275,7 @@ void syevd(Index n, S* a, Index lda, S* w) {
   template void syrk_lower_of_columns<S>(Index, Index, S, const S*, Index, S, S*, Index);                \
   template void trsm_right_lower_transposed<S>(Index, Index, const S*, Index, S*, Index);                \
   template void trsm_left_lower<S>(Op, Index, Index, const S*, Index, S*, Index);                        \
-  template bool potrf_lower<S>(Index, S*, Index);                                                        \
-  template void geqrf<S>(Index, Index, S*, Index, S*);                                                   \
-  template void syevd<S>(Index, S*, Index, S*);
+  template bool potrf_lower<S>(Index, S*, Index);
 GRLS_INSTANTIATE(double)
 GRLS_INSTANTIATE(float)
 #undef GRLS_INSTANTIATE

@@ -38,27 +38,29 @@ bool potrf_lower(Index n, S* a, Index lda);
 
 // A (m, n) = Householder QR: R in the upper triangle, the reflectors below it, their factors in tau (min(m,
 // n)).
-template <class S>
-void geqrf(Index m, Index n, S* a, Index lda, S* tau);
+void geqrf(Index m, Index n, double* a, Index lda, double* tau);
 
 // A (n, n), its lower triangle read = orthonormal eigenvectors, of the eigenvalues w (n), ascending.
-template <class S>
-void syevd(Index n, S* a, Index lda, S* w);
+void syevd(Index n, double* a, Index lda, double* w);
 
-// The addresses of one precision's routines, with the Fortran calling convention and 32-bit integers.
+// What a library means by an integer.
+enum class Integers { narrow, wide };  // 32 bits (LP64), 64 bits (ILP64)
+
+// The addresses of a library's routines, with the Fortran calling convention: [0] double, [1] single
+// precision.
 struct Table {
-  void* gemm = nullptr;
-  void* syrk = nullptr;
-  void* trsm = nullptr;
-  void* potrf = nullptr;
-  void* geqrf = nullptr;
+  void* gemm[2] = {};
+  void* syrk[2] = {};
+  void* trsm[2] = {};
+  void* potrf[2] = {};
+  void* geqrf = nullptr;  // double precision only
   void* syevd = nullptr;
 };
 
-void bind(const Table& doubles, const Table& floats);
+void bind(const Table& table, Integers integers);
 void bind_thread_control(int (*get)(), void (*set)(int));
 
-// "library" once bound, or "eigen". Selecting "library" before bind() throws InvalidArgument.
+// "library" once bound, or "eigen" (fallback.hpp). Selecting "library" before bind() throws InvalidArgument.
 void select_backend(const std::string& name);
 std::string backend();
 

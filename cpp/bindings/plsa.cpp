@@ -32,7 +32,7 @@ struct FoldedInResult {
   Status status = Status::converged;
 };
 
-void register_results(py::module_& m) {
+void register_plsa_results(py::module_& m) {
   using T = TopicsResult;
   register_result<T>(
       m, "Topics", "Probabilistic latent semantic analysis with K topics.",
@@ -59,7 +59,7 @@ void register_results(py::module_& m) {
 }  // namespace
 
 void register_plsa(py::module_& m) {
-  register_results(m);
+  register_plsa_results(m);
   m.def(
       "plsa",
       [](const py::object& documents, const py::object& words, const Matrix<double>& topics,

@@ -35,7 +35,7 @@ RidgeResult result_of(RidgeSolution solution) {
   return out;
 }
 
-void register_results(py::module_& m) {
+void register_ridge_results(py::module_& m) {
   using R = RidgeResult;
   register_result<R>(
       m, "RidgeSolution", "Ridge regression with unpenalised features, k outputs.",
@@ -62,7 +62,7 @@ auto unlocked(int threads, const Work& work) {
 }  // namespace
 
 void register_ridge(py::module_& m) {
-  register_results(m);
+  register_ridge_results(m);
   m.def(
       "ridge_columns",
       [](const py::object& rows, const Matrix<double>& T, const Matrix<double>& Y, const Weights& weights,

@@ -23,7 +23,7 @@ struct TopSpectrumResult {
   Status status = Status::converged;
 };
 
-void register_results(py::module_& m) {
+void register_spectrum_results(py::module_& m) {
   using C = CentredGramResult;
   register_result<C>(m, "CentredGram", "A kernel matrix of points moved to their mean in feature space, K̃.",
                      field("lower", &C::lower,
@@ -49,7 +49,7 @@ void register_results(py::module_& m) {
 }  // namespace
 
 void register_spectrum(py::module_& m) {
-  register_results(m);
+  register_spectrum_results(m);
   m.def(
       "centred_gram",
       [](const Formula* formula, const py::object& data, int threads) {

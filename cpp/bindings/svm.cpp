@@ -30,7 +30,7 @@ struct SvmResult {
   std::vector<Status> status;
 };
 
-void register_results(py::module_& m) {
+void register_svm_results(py::module_& m) {
   using S = SvmResult;
   register_result<S>(
       m, "SvmSolution", "Support vector machines with a generalised bias, one for each pair of classes.",
@@ -147,7 +147,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
 }  // namespace
 
 void register_svm(py::module_& m) {
-  register_results(m);
+  register_svm_results(m);
   register_piecewise(m);
   m.def("piecewise_fit", &piecewise, py::kw_only(), py::arg("formula").none(true), py::arg("data"),
         py::arg("T"), py::arg("weights"), py::arg("t"), py::arg("lower"), py::arg("upper"),

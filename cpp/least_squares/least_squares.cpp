@@ -1,7 +1,5 @@
 #include "least_squares/least_squares.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -20,7 +21,7 @@ class Columns {
  public:
   Columns(const Context& context, const KernelColumns& values)
       : scratch_(static_cast<std::size_t>(context.threads())) {
-    if (const auto* given = std::get_if<GivenKernelValues>(&values)) {
+    if (const auto* given = std::get_if<GivenKernelColumns>(&values)) {
       given_ = given;
       m_ = given->m;
       points_ = given->points;
@@ -65,7 +66,7 @@ class Columns {
   }
 
  private:
-  const GivenKernelValues* given_ = nullptr;
+  const GivenKernelColumns* given_ = nullptr;
   bool few_ = false;
   Index m_ = 0, points_ = 0;
   std::optional<KernelTiles<double>> kernel_;
@@ -88,12 +89,11 @@ Posterior::Posterior(const Context& context, const Problem& problem) : m_(proble
   shift_diagonal(problem.shift, m_, *L_);
   partial_llt(context, *L_);
   schur_ = symmetric_corner(*L_, L_->pivots(), m_);
-  if (basis_.rank() > 0) C_.compute(basis_.C.transpose());
 }
 
 void Posterior::check(const KernelColumns& values, const Matrix<double>& T_new) const {
   Index m = 0, points = 0;
-  if (const auto* given = std::get_if<GivenKernelValues>(&values)) {
+  if (const auto* given = std::get_if<GivenKernelColumns>(&values)) {
     m = given->m;
     points = given->points;
   } else {
@@ -111,7 +111,7 @@ Posterior::Drift Posterior::drift(const Matrix<double>& T_new) const {
   if (l == 0) return out;
   for (Index p = 0; p < l; ++p)
     out.t.row(p) = T_new.col(basis_.kept[static_cast<std::size_t>(p)]).transpose();
-  out.t = C_.solve(out.t);  // φᵀβ = tᵀ(Cβ)
+  out.t = solved(basis_.C.transpose(), out.t);  // φᵀβ = tᵀ(Cβ)
   out.St = schur_ * out.t;
   return out;
 }

@@ -11,7 +11,6 @@
 // The uncertainty of the features' coefficients is part of it: universal kriging.
 #pragma once
 
-#include <Eigen/LU>
 #include <memory>
 #include <variant>
 
@@ -25,11 +24,11 @@ struct KernelOfNewRows {
   const Rows& samples;
   const Rows& rows;
 };
-struct GivenKernelValues {
+struct GivenKernelColumns {
   const double* data;  // (points, m), row-major
   Index points, m;
 };
-using KernelColumns = std::variant<KernelOfNewRows, GivenKernelValues>;
+using KernelColumns = std::variant<KernelOfNewRows, GivenKernelColumns>;
 
 class Posterior {
  public:
@@ -61,7 +60,6 @@ class Posterior {
   Vector<double> s_;                          // square roots of the weights, or empty
   std::unique_ptr<BlockTriangle<double>> L_;  // over n pivots, with the border
   Matrix<double> schur_;                      // (l, l)
-  Eigen::PartialPivLU<Matrix<double>> C_;     // of Cᵀ
 };
 
 // The memory of a posterior, and of the covariance of so many points with it.

@@ -1,9 +1,9 @@
 #include "least_squares/reduction.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 
 #include "base/blas.hpp"
+#include "matrices/small_systems.hpp"
 #include "matrices/symmetric.hpp"
 
 namespace grls {
@@ -124,14 +124,12 @@ BandFactor::BandFactor(const BlockTridiagonal& B, double shift) {
       previous = B.E[static_cast<std::size_t>(j - 1)] * inverse.back().transpose();
       S -= previous * previous.transpose();
     }
-    const Eigen::LLT<Matrix<double>> llt(S);
-    definite = llt.info() == Eigen::Success;
+    const Matrix<double> inv = inverse_of_cholesky_factor(S);
+    definite = inv.rows() == S.rows();
     if (!definite) return;
-    Matrix<double> inv = Matrix<double>::Identity(S.rows(), S.rows());
-    llt.matrixL().solveInPlace(inv);
     carry.push_back(j > 0 ? Matrix<double>(inv * previous) : Matrix<double>());
     inverse.push_back(inv);
-    log_determinant += 2 * Matrix<double>(llt.matrixL()).diagonal().array().log().sum();
+    log_determinant -= 2 * inv.diagonal().array().log().sum();
   }
 }
 

@@ -1,14 +1,13 @@
 #include "matrices/basis.hpp"
 
 #include <Eigen/Householder>
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "base/errors.hpp"
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -66,11 +65,15 @@ struct Reflectors {
 
 }  // namespace
 
+Matrix<double> Basis::times(const Matrix<double>& X) const { return X - Z * (V.transpose() * X); }
+
+Matrix<double> Basis::transposed_times(const Matrix<double>& X) const { return X - V * (Z.transpose() * X); }
+
 Matrix<double> Basis::feature_coefficients(const Matrix<double>& r) const {
   Matrix<double> beta = Matrix<double>::Zero(n_features, r.cols());
   if (rank() == 0) return beta;
-  const Matrix<double> solved = C.partialPivLu().solve(r);
-  for (Index p = 0; p < rank(); ++p) beta.row(kept[static_cast<std::size_t>(p)]) = solved.row(p);
+  const Matrix<double> of_kept = solved(C, r);
+  for (Index p = 0; p < rank(); ++p) beta.row(kept[static_cast<std::size_t>(p)]) = of_kept.row(p);
   return beta;
 }
 
@@ -120,8 +123,8 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   // Judged apart from the units of the features, as dependence is.
   const Vector<double> units = kept.colwise().norm().cwiseInverse();
   if (pivots == Pivots::qr && rank > 0) {
-    const Eigen::ColPivHouseholderQR<Matrix<double>> qr(units.asDiagonal() * kept.transpose());
-    for (Index p = 0; p < rank; ++p) chosen[static_cast<std::size_t>(p)] = qr.colsPermutation().indices()[p];
+    chosen = pivot_columns(units.asDiagonal() * kept.transpose());
+    chosen.resize(static_cast<std::size_t>(rank));
   }
   std::vector<bool> is_pivot(static_cast<std::size_t>(m), false);
   for (const Index p : chosen) is_pivot[static_cast<std::size_t>(p)] = true;
@@ -132,15 +135,14 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   Matrix<double> ordered = basis.ordered(kept);
   basis.C = ordered.bottomRows(rank);  // B₀ of docs/math.md: the features at the pivots
   if (rank > 0) {
-    const Vector<double> pivot_sizes =
-        Eigen::FullPivLU<Matrix<double>>(basis.C * units.asDiagonal()).matrixLU().diagonal().cwiseAbs();
-    const double ratio = pivot_sizes.minCoeff() / pivot_sizes.maxCoeff();
+    const Vector<double> sizes = pivot_sizes(basis.C * units.asDiagonal());
+    const double ratio = sizes.minCoeff() / sizes.maxCoeff();
     // The features are independent; these rows of them must be so to rounding only.
     const double rounding = 10 * std::sqrt(static_cast<double>(m)) * std::numeric_limits<double>::epsilon();
     require(ratio > rounding, "the features at the pivot samples form a singular matrix (ratio of pivots ",
             ratio, "); use pivots='qr', or put samples with independent features first");
     // φ' = T B⁻¹, eq. (12)
-    ordered = basis.C.transpose().partialPivLu().solve(ordered.transpose()).transpose().eval();
+    ordered = solved(basis.C.transpose(), ordered.transpose()).transpose();
   }
   basis.V = ordered;
   basis.V.bottomRows(rank).setZero();

@@ -20,10 +20,8 @@ struct Basis {
   Matrix<double> C;      // (r, r): last r rows of Mᵀ T[:, kept]; the rows above them are zero
 
   Index rank() const { return static_cast<Index>(kept.size()); }
-  Matrix<double> times(const Matrix<double>& X) const { return X - Z * (V.transpose() * X); }  // M X
-  Matrix<double> transposed_times(const Matrix<double>& X) const {
-    return X - V * (Z.transpose() * X);
-  }  // Mᵀ X
+  Matrix<double> times(const Matrix<double>& X) const;             // M X
+  Matrix<double> transposed_times(const Matrix<double>& X) const;  // Mᵀ X
   // beta (l, k) from C beta[kept] = r; zero where a feature was dropped.
   Matrix<double> feature_coefficients(const Matrix<double>& r) const;
   // Rows of X in the order of the basis, and back.

@@ -1,11 +1,11 @@
 #include "svm/active_set.hpp"
 
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
+#include "base/blas.hpp"
 #include "base/vmath.hpp"
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -41,15 +41,17 @@ Matrix<double> even_basis(const Matrix<double>& U) {
   for (int k = 0; k < 20; ++k) {
     Matrix<double> even = V;
     for (Index i = 0; i < m; ++i) even.row(i) *= sizes[i] > 0 ? 1 / sizes[i] : 0;
-    Matrix<double> R = even.householderQr().matrixQR().topRows(r).triangularView<Eigen::Upper>();
-    R *= std::sqrt(static_cast<double>(r) / static_cast<double>(m));
-    const Vector<double> pivots = R.diagonal().cwiseAbs();
+    Vector<double> tau(r);
+    blas::geqrf(m, r, even.data(), m, tau.data());
+    const double size = std::sqrt(static_cast<double>(r) / static_cast<double>(m));
+    const Matrix<double> Rt = size * even.topRows(r).transpose();  // its lower triangle
+    const Vector<double> pivots = Rt.diagonal().cwiseAbs();
     if (!(pivots.minCoeff() > 1e-6 * pivots.maxCoeff())) break;
     const double change = pivots.maxCoeff() / pivots.minCoeff();
     reach *= change;
     if (reach > kReach) break;
-    to_gamma = R.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(to_gamma);
-    V = R.triangularView<Eigen::Upper>().solve<Eigen::OnTheRight>(V);
+    blas::trsm_right_lower_transposed(r, r, Rt.data(), r, to_gamma.data(), r);
+    blas::trsm_right_lower_transposed(m, r, Rt.data(), r, V.data(), m);
     sizes = V.rowwise().norm();
     if (change < 3) break;
   }
@@ -80,7 +82,7 @@ class ActiveSet {
     scale_ = U_.rowwise().norm();
     const double usual = std::sqrt(static_cast<double>(r_) / static_cast<double>(m_));
     for (double& scale : scale_) scale = scale > usual ? usual / scale : 1;
-    g_ = to_gamma_.partialPivLu().solve(point.gamma);
+    g_ = grls::solved(to_gamma_, point.gamma);
     anchor_ = g_;
     for (Index i = 0; i < m_; ++i)
       if (is_inside(i)) members_.push_back(i);
@@ -162,7 +164,7 @@ class ActiveSet {
     invert();
   }
 
-  void invert() { inverse() = matrix().partialPivLu().inverse(); }
+  void invert() { inverse() = inverse_of(matrix()); }
 
   // The solution, refined: what rounding has done to the inverse is noticed, and then it is made afresh.
   Vector<double> solved(const Vector<double>& rhs) {
@@ -183,7 +185,7 @@ class ActiveSet {
     const Matrix<double> across = inverse().leftCols(r_);
     Matrix<double> small = across.topRows(r_);
     small.diagonal().array() += 1 / (delta_ - delta);
-    inverse().noalias() -= across * small.partialPivLu().solve(across.transpose());
+    inverse().noalias() -= across * grls::solved(small, across.transpose());
     matrix().topLeftCorner(r_, r_).diagonal().setConstant(-delta);
     delta_ = delta;
   }

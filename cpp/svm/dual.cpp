@@ -1,9 +1,10 @@
 #include "svm/dual.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+
+#include "base/blas.hpp"
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -77,7 +78,7 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
     if (s.norm() <= 1e-15 * out.norm()) break;
     const Matrix<double> rows = movable_rows(qp, out);
     const Matrix<double> normal = rows.transpose() * rows;
-    const Vector<double> step = rows * normal.completeOrthogonalDecomposition().solve(s);
+    const Vector<double> step = rows * shortest_solution(normal, s);
     for (Index i = 0; i < out.size(); ++i)
       if (qp.is_inside(i, out[i]))
         out[i] = std::min(std::max(out[i] - step[i], qp.floor(i, out[i])), qp.ceiling(i, out[i]));
@@ -88,8 +89,10 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
 bool determines_gamma(const SvmQp& qp, const Vector<double>& c) {
   if (qp.U.cols() == 0 || std::isfinite(qp.tau)) return true;
   const Matrix<double> rows = movable_rows(qp, c);
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(rows.transpose() * rows, Eigen::EigenvaluesOnly);
-  return eigen.eigenvalues()[0] > 1e-12;
+  Matrix<double> normal = rows.transpose() * rows;
+  Vector<double> values(normal.rows());
+  blas::syevd(normal.rows(), normal.data(), normal.rows(), values.data());
+  return values[0] > 1e-12;
 }
 
 }  // namespace grls

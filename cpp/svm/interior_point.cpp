@@ -1,13 +1,12 @@
 #include "svm/interior_point.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/errors.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/small_systems.hpp"
 #include "matrices/symmetric.hpp"
 
 namespace grls {
@@ -185,7 +184,7 @@ class Method {
     // Where the samples that count do not fix gamma this is singular; so much more keeps it where it is.
     if (schur.size() > 0)
       schur.diagonal().array() += 1e-10 * schur.trace() / static_cast<double>(schur.rows());
-    schur_.compute(0.5 * (schur + schur.transpose()));
+    schur_ = 0.5 * (schur + schur.transpose());
 
     const double mu = gap() / n_bounds_;
     const Array zero = Array::Zero(at_.x.size());
@@ -248,7 +247,7 @@ class Method {
     const Vector<double> alone = hessian_.solve(joined);
     Direction d;
     d.dgamma = Vector<double>::Zero(qp_.U.cols());
-    if (qp_.U.cols() > 0) d.dgamma = schur_.solve(qp_.U.transpose() * alone + equality_);
+    if (qp_.U.cols() > 0) d.dgamma = symmetric_solution(schur_, qp_.U.transpose() * alone + equality_);
     d.dx = divided(rhs, joined, alone - across_ * d.dgamma);
     d.dp = has_p_ * d.dx;
     d.dq = -has_q_ * d.dx;
@@ -291,7 +290,7 @@ class Method {
   Array residual_, curvature_;
   Vector<double> c_, image_, equality_, reduced_;
   Matrix<double> across_;  // (Φ + D)⁻¹U
-  Eigen::LDLT<Matrix<double>> schur_;
+  Matrix<double> schur_;
 };
 
 // The coefficients whose bound's multiplier outweighs what their distance from it adds to the model function
@@ -334,7 +333,7 @@ double polish(const SvmQp& qp, Hessian& hessian, Vector<double>& c, Vector<doubl
         schur.diagonal().array() += 1 / qp.tau;
         equality -= gamma / qp.tau;
       }
-      dgamma = schur.ldlt().solve(qp.U.transpose() * alone + equality);
+      dgamma = symmetric_solution(schur, qp.U.transpose() * alone + equality);
       step -= across * dgamma;
     }
     Vector<double> moved = c;

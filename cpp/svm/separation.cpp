@@ -1,10 +1,10 @@
 #include "svm/separation.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -77,7 +77,7 @@ class NonNegative {
     for (Index k = 0; k < part.cols(); ++k) part.col(k) = E_.col(place(k));
     Vector<double> e = Vector<double>::Zero(E_.rows());
     e[E_.rows() - 1] = 1;
-    return part.colPivHouseholderQr().solve(e);
+    return shortest_solution(part, e);
   }
 
   Index place(Index k) const { return passive_[static_cast<std::size_t>(k)]; }
@@ -95,10 +95,13 @@ Matrix<double> coordinates(const SvmQp& qp, bool free_constant, const Matrix<dou
   Matrix<double> rest = metric.bottomRightCorner(r - first, r - first);
   if (shared) rest -= metric.col(0).tail(r - 1) * metric.row(0).tail(r - 1) / metric(0, 0);
   rest.diagonal().array() += 1e-12 * (rest.trace() / std::max<double>(1, static_cast<double>(r - first)));
-  const Eigen::LLT<Matrix<double>> llt(rest);
   Matrix<double> out = Matrix<double>::Zero(r, r);
-  out.block(first, 0, r - first, r - first) =
-      llt.matrixU().solve(Matrix<double>::Identity(r - first, r - first));
+  const Matrix<double> inverse = inverse_of_cholesky_factor(rest);
+  if (inverse.rows() != rest.rows()) {  // features of no size
+    out.setConstant(std::numeric_limits<double>::quiet_NaN());
+    return out;
+  }
+  out.block(first, 0, r - first, r - first) = inverse.transpose();
   if (free_constant) {
     if (shared)
       out.row(0).head(r - 1) = -metric.row(0).tail(r - 1) * out.block(1, 0, r - 1, r - 1) / metric(0, 0);
@@ -120,7 +123,7 @@ Vector<double> with_free_constant(const Matrix<double>& rows, const IndexList& a
   system.row(n).head(n) = part.col(r - 1).transpose();
   Vector<double> rhs = Vector<double>::Ones(n + 1);
   rhs[n] = 0;
-  const Vector<double> solution = system.fullPivLu().solve(rhs);
+  const Vector<double> solution = shortest_solution(system, rhs);
   Vector<double> out(r);
   out.head(r - 1) = part.leftCols(r - 1).transpose() * solution.head(n);
   out[r - 1] = solution[n];

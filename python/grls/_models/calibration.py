@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
 
 from .._validation import FloatArray
 from .classification import winner
@@ -40,10 +39,10 @@ class KnownValues(ClassifierMixin, BaseEstimator):
         return known[:, 0] if known.shape[1] == 1 else known
 
 
-def calibrated(
-    values: FloatArray, y: Any, classes: Any, weights: FloatArray | None
-) -> CalibratedClassifierCV:
+def calibrated(values: FloatArray, y: Any, classes: Any, weights: FloatArray | None) -> Any:
     """Return a sigmoid for each class, fitted to decision values (m, 1) or (m, k) of rows held out."""
+    from sklearn.calibration import CalibratedClassifierCV  # only where it is used: it is not light
+
     known = KnownValues(classes)
     if get_config()["enable_metadata_routing"]:
         known.set_fit_request(sample_weight=True)

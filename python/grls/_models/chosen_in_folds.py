@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -142,6 +141,8 @@ class ChosenInFolds(ChosenWidth):
 
     def _calibrate_by_refits(self, X: Any, y: Any, weights: FloatArray | None) -> None:
         """Make decision values probabilities, by those of rows held out in five more fits."""
+        from sklearn.calibration import CalibratedClassifierCV  # only where it is used: it is not light
+
         uncalibrated = clone(self).set_params(probability=False, warm_start=False)
         if get_config()["enable_metadata_routing"]:
             uncalibrated.set_fit_request(sample_weight=True)

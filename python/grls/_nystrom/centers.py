@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from sklearn.cluster import KMeans
 from sklearn.utils import _safe_indexing
 
 from .. import kernels
@@ -88,6 +87,8 @@ class Pool:
 
 
 def _k_means(X: Any, n_centers: int) -> Any:
+    from sklearn.cluster import KMeans  # only where it is used: it is not light
+
     start = X[:n_centers]
     model = KMeans(
         n_centers,

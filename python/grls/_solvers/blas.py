@@ -38,9 +38,13 @@ def _thread_functions() -> tuple[int, int] | None:
 
 
 def bind() -> None:
-    """Bind the core to SciPy's BLAS; on an unknown SciPy fall back to Eigen's kernels, with a warning."""
+    """Bind the core to SciPy's BLAS, of 32-bit or 64-bit integers.
+
+    Where its functions are missing or have other arguments, the core keeps its own routines, with a warning.
+    """
+    published = [getattr(module, "__pyx_capi__", {}) for module in (cython_blas, cython_lapack)]
     try:
-        _core.bind_blas(capsules={**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__})
+        _core.bind_blas(capsules={**published[0], **published[1]})
     except ValueError as error:
         warnings.warn(
             f"grls cannot use this SciPy's BLAS and runs on its slower built-in routines: {error}",

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import pairwise_distances_argmin_min
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,6 +18,13 @@ from .._validation import FloatArray, all_or_nothing, choice, integer, with_unla
 from .._versions import Versioned
 
 IndexArray = NDArray[np.intp]
+
+
+def _searched(points: Any, metric: str) -> Any:
+    """Return what finds the nearest of these points."""
+    from sklearn.neighbors import NearestNeighbors  # only where it is used: it is not light
+
+    return NearestNeighbors(metric=metric).fit(points)
 
 
 class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
@@ -155,7 +161,7 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
         self.classes_, labels = np.unique(y, return_inverse=True)
         self.class_counts_ = np.zeros((len(first), len(self.classes_)))
         np.add.at(self.class_counts_, (place[: len(labels)], labels), 1.0)
-        self._tree = NearestNeighbors(metric=self.metric).fit(self.points_)
+        self._tree = _searched(self.points_, self.metric)
         labelled = self.class_counts_.sum(axis=1)
         self.graph_ = _joined(self._edges(graph_neighbors), self.points_, labelled, n_neighbors, self.metric)
         self._sources, self._distances = _nearest_sources(self.graph_, labelled, n_neighbors)
@@ -167,7 +173,7 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "points_" in state:
-            self._tree = NearestNeighbors(metric=self.metric).fit(self.points_)
+            self._tree = _searched(self.points_, self.metric)
 
     def _edges(self, graph_neighbors: int) -> sparse.csr_array:
         """Return the lengths from each point of the graph to its nearest others."""

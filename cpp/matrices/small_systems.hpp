@@ -1,0 +1,28 @@
+// Small dense systems in double precision: Eigen's decompositions behind a few functions, each compiled once.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace grls {
+
+// A⁻¹B and A⁻¹, by LU with row pivots.
+Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B);
+Matrix<double> inverse_of(const Matrix<double>& A);
+
+// A⁻¹b of a symmetric A, positive or negative semidefinite to rounding.
+Vector<double> symmetric_solution(const Matrix<double>& A, const Vector<double>& b);
+
+// The shortest x with the smallest |Ax - b|, by QR with column pivots and the rank it finds.
+Vector<double> shortest_solution(const Matrix<double>& A, const Vector<double>& b);
+
+// The columns of A in the order in which QR takes them as pivots: all of them, the first min(rows, columns)
+// by size.
+IndexList pivot_columns(const Matrix<double>& A);
+
+// The sizes of the pivots of Gauss's elimination with full pivoting.
+Vector<double> pivot_sizes(const Matrix<double>& A);
+
+// L⁻¹ of the Cholesky factor A = LLᵀ; empty where A is not positive definite.
+Matrix<double> inverse_of_cholesky_factor(Matrix<double> A);
+
+}  // namespace grls
