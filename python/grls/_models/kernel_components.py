@@ -17,6 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from .._solvers import memory
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import IndefiniteKernelWarning
@@ -84,7 +85,9 @@ def find_components(kernel: Kernel, X: Any, weights: FloatArray | None, what: st
     trace = float(w @ np.diagonal(K)) / total
     K *= roots[:, None]
     K *= roots / total
-    values, vectors = linalg.eigh(K, lower=True, overwrite_a=True, check_finite=False, driver="evd")
+    values, vectors = interruptible(
+        m, linalg.eigh, K, lower=True, overwrite_a=True, check_finite=False, driver="evd"
+    )
     values, vectors = values[::-1], vectors[:, ::-1]
     _warn_if_indefinite(kernel, values)
     rounding = 10 * m * np.finfo(np.float64).eps * np.abs(values).max(initial=0)
