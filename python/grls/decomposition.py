@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelEstimator
-from ._models.kernel_components import NEGATIVE, fixed_signs, inverse_roots, require_finite
+from ._models.kernel_components import NEGATIVE, finite_rows, fixed_signs, inverse_roots, require_finite
 from ._models.kernel_components import cleaned as _clean
 from ._models.progress import Stages
 from ._models.samples import given_rows
@@ -317,14 +317,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
 
     def _project(self, X: Any) -> FloatArray:
-        components = np.asarray(self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_)
-        finite = np.isfinite(components).all(axis=1)
-        if not finite.all():
-            raise ValueError(
-                f"the components are not finite at row {finite.argmin()}: its values are too large for the "
-                "kernel, or the arrays of this model were changed after the fit"
-            )
-        return components
+        components = self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_
+        return finite_rows(components, "components")
 
     def _fit(self, X: Any, given: Any, y: Any) -> None:
         m = X.shape[0]

@@ -13,8 +13,8 @@ import pytest
 from grls import _core
 from grls._solvers import memory
 from grls._solvers.runtime import interruptible
-from grls.features import GeodesicKNN
-from grls.kernels import Gaussian, Polyharmonic, Polynomial
+from grls.features import GeodesicKNN, PolynomialTrend
+from grls.kernels import ArcCosine, Gaussian, Polyharmonic, Polynomial
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -144,11 +144,20 @@ def test_sums_on_tampered_sparse_centres_are_refused(verb):
         actions.get(verb, lambda: model.merge(other))()
 
 
-def test_components_of_a_tampered_model_are_refused():
-    model = grls.KernelPCA(2, Gaussian(1.0)).fit(X)
+@pytest.mark.parametrize("estimator", [grls.KernelPCA, grls.MercerExpansion])
+def test_components_of_a_tampered_model_are_refused(estimator):
+    model = estimator(2, Gaussian(1.0)).fit(X)
     model.dual_coef_[3] = np.nan
-    with pytest.raises(ValueError, match=r"components are not finite at row 0.*changed after the fit"):
+    with pytest.raises(ValueError, match=r"are not finite at row 0.*changed after the fit"):
         model.transform(X[:2])
+
+
+def test_monomials_of_a_tampered_trend_are_refused():
+    """More columns than there are monomials would be memory that nothing was written to."""
+    trend = PolynomialTrend(2).fit(X)
+    trend._monomials._n_out_full += 3
+    with pytest.raises(ValueError, match="the monomials have 13 columns, expected 10"):
+        trend.transform(X)
 
 
 @pytest.mark.parametrize("ask", [{"return_std": True}, {"return_cov": True}])
@@ -222,6 +231,11 @@ def test_a_store_takes_blocks_of_any_number():
 def test_a_power_beyond_what_the_core_counts_is_told_by_name(kernel):
     with pytest.raises(ValueError, match=r"(degree|exponent) must be at most 2147483647, got 2147483648"):
         kernel(X)
+
+
+def test_so_many_layers_are_no_layers():
+    with pytest.raises(ValueError, match=r"ArcCosine\.layers must be at most 1000"):
+        ArcCosine(1, layers=2**32)(X)
 
 
 def test_the_largest_power_keeps_its_sign():

@@ -44,6 +44,18 @@ def fixed_signs(vectors: FloatArray) -> FloatArray:
     return np.where(vectors.max(axis=0) < -vectors.min(axis=0), -1.0, 1.0)
 
 
+def finite_rows(values: Any, what: str) -> FloatArray:
+    """Return what a fitted transformer gives; ValueError where that is no number."""
+    values = np.asarray(values)
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"the {what} are not finite at row {finite.argmin()}: its values are too large for the kernel, "
+            "or the arrays of this model were changed after the fit"
+        )
+    return values
+
+
 def require_finite(values: FloatArray, kernel: Kernel) -> None:
     """Raise ValueError where kernel values, or what is made of them, overflowed."""
     if not np.isfinite(values).all():

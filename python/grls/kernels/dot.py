@@ -198,7 +198,7 @@ class ArcCosine(Kernel):
             raise ValueError(f"ArcCosine.degree must be 0, 1 or 2, got {self.degree!r}")
         c = real(self.c, "ArcCosine.c", minimum=0)
         lowering.term("polynomial", columns, c, degree=1, owner=self, tunes={"a": "c"})
-        for _ in range(integer(self.layers, "ArcCosine.layers", minimum=1)):
+        for _ in range(integer(self.layers, "ArcCosine.layers", minimum=1, maximum=1000)):
             lowering.combine("arc_cosine", degree=degree)
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
