@@ -14,6 +14,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+    parser.addoption("--eigen", action="store_true", help="run on the built-in linear algebra")
+
+
+def pytest_configure(config):
+    """Choose the linear algebra of the whole run."""
+    if config.getoption("--eigen"):
+        _core.select_backend(name="eigen")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,11 +5,21 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace grls {
+namespace {
+
+constexpr int kMostThreads = 1024;  // each has scratch memory of its own
+
+#ifdef GRLS_BREAK_RACE
+int unguarded = 0;  // a fault on purpose: see GRLS_BREAK in CMakeLists.txt
+#endif
+
+}  // namespace
 
 Context::Context(int threads, std::function<void()> check)
-    : threads_(threads > 0 ? threads : blas::threads()),
+    : threads_(std::min(threads > 0 ? threads : blas::threads(), kMostThreads)),
       check_(std::move(check)),
       last_poll_(std::chrono::steady_clock::now()) {}
 
@@ -35,8 +45,16 @@ void parallel_for(const Context& context, Index n, int workers, const Task& task
   std::exception_ptr error;
   std::mutex error_mutex;
 
+#ifdef GRLS_BREAK_WRITE
+  std::vector<char> room(8);
+  room.data()[8 + (n < 0)] = 1;
+#endif
+
   const auto run = [&](int id) {
     const Worker worker(id, stop);
+#ifdef GRLS_BREAK_RACE
+    ++unguarded;
+#endif
     try {
       while (!worker.stopped()) {
         const Index i = next.fetch_add(1, std::memory_order_relaxed);

@@ -13,13 +13,20 @@ Context make_context(int threads) {
 namespace {
 
 template <class S>
-using ContiguousArray = py::array_t<S, py::array::c_style>;
+using ContiguousArray = py::array_t<S, kInPlace>;
 
 template <class S>
-Rows dense_view(const py::object& object) {
-  const auto array = py::reinterpret_borrow<ContiguousArray<S>>(object);
+Rows dense_view(const ContiguousArray<S>& array) {
   require(array.ndim() == 2, "a data matrix must have 2 dimensions, got ", array.ndim());
   return DenseRows<S>{array.data(), array.shape(0), array.shape(1)};
+}
+
+template <class S>
+auto converted(const py::object& object, const char* what) {
+  auto array = py::array_t<S, kInPlace | py::array::forcecast>::ensure(object);
+  if (!array)
+    throw py::type_error(std::string("the ") + what + " of sparse rows must be an array of numbers");
+  return array;
 }
 
 CsrRows sparse_view(const py::array_t<double>& values, const py::array_t<std::int64_t>& columns,
@@ -51,22 +58,27 @@ RowsArgument::RowsArgument(const py::object& object) {
   if (py::isinstance<py::tuple>(object)) {
     const auto parts = py::reinterpret_borrow<py::tuple>(object);
     require(parts.size() == 4, "sparse rows come as (values, columns, starts, n_columns)");
-    const auto values = parts[0].cast<py::array_t<double, py::array::c_style | py::array::forcecast>>();
-    const auto columns =
-        parts[1].cast<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>>();
-    const auto starts = parts[2].cast<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>>();
+    const auto values = converted<double>(parts[0], "values");
+    const auto columns = converted<std::int64_t>(parts[1], "columns");
+    const auto starts = converted<std::int64_t>(parts[2], "starts");
     owners_ = {values, columns, starts};
-    view_ = sparse_view(values, columns, starts, parts[3].cast<Index>());
+    const py::object count = parts[3];
+    const Py_ssize_t n_columns = PyNumber_AsSsize_t(count.ptr(), PyExc_OverflowError);
+    if (n_columns == -1 && PyErr_Occurred()) throw py::error_already_set();
+    require_count(n_columns, "columns");
+    view_ = sparse_view(values, columns, starts, n_columns);
     return;
   }
-  owners_ = {object};
-  if (py::isinstance<ContiguousArray<double>>(object)) {
-    view_ = dense_view<double>(object);
-  } else if (py::isinstance<ContiguousArray<float>>(object)) {
-    view_ = dense_view<float>(object);
-  } else {
+  const auto borrow = [&](auto scalar) {
+    using Array = ContiguousArray<decltype(scalar)>;
+    if (!py::isinstance<Array>(object)) return false;
+    const auto array = object.cast<Array>();  // itself, or an aligned copy
+    owners_ = {array};
+    view_ = dense_view<decltype(scalar)>(array);
+    return true;
+  };
+  if (!borrow(double()) && !borrow(float()))
     throw InvalidArgument("a data matrix must be a C-contiguous array of float64 or float32, or sparse rows");
-  }
 }
 
 GivenGram given_gram(const GramArray& gram) {
@@ -79,7 +91,8 @@ GramArgument::GramArgument(const Formula* formula, const py::object& data) {
     rows_.emplace(data);
     source_.emplace(KernelOfRows{*formula, rows_->view()});
   } else {
-    gram_ = data.cast<GramArray>();
+    gram_ = GramArray::ensure(data);
+    if (!gram_) throw py::type_error("a kernel matrix must be an array of float64");
     source_.emplace(given_gram(gram_));
   }
 }

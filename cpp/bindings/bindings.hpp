@@ -33,7 +33,11 @@ class RowsArgument {
   std::optional<Rows> view_;
 };
 
-using GramArray = py::array_t<double, py::array::c_style>;
+// Arrays whose elements the core reads where they are: in order, and at addresses that fit their type. Others
+// are copied.
+constexpr int kInPlace = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+
+using GramArray = py::array_t<double, kInPlace>;
 
 GivenGram given_gram(const GramArray& gram);
 

@@ -14,7 +14,7 @@
 namespace grls::bindings {
 namespace {
 
-using Values = py::array_t<double, py::array::c_style>;
+using Values = py::array_t<double, kInPlace>;
 
 // Kernel values of rows with centres: a formula and both, or None, None and the matrix in place of the rows.
 struct KernelArgument {
@@ -28,7 +28,8 @@ struct KernelArgument {
       centres.emplace(centre_rows);
       values.emplace(KernelAtCentres{*formula, rows->view(), centres->view()});
     } else {
-      given = data.cast<Values>();
+      given = Values::ensure(data);
+      if (!given) throw py::type_error("kernel values must be an array of float64");
       require(given.ndim() == 2, "kernel values must have 2 dimensions, got ", given.ndim());
       values.emplace(GivenKernelValues{given.data(), given.shape(0), given.shape(1)});
     }

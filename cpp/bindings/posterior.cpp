@@ -9,7 +9,7 @@
 namespace grls::bindings {
 namespace {
 
-using Values = py::array_t<double, py::array::c_style>;
+using Values = py::array_t<double, kInPlace>;
 
 std::unique_ptr<Posterior> make(const Formula* formula, const py::object& data, const Matrix<double>& T,
                                 const std::optional<Vector<double>>& weights, double shift, double tolerance,

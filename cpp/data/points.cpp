@@ -15,6 +15,10 @@ namespace {
 
 constexpr Index kScattered = 8;  // sparse rows held dense at a time: one or two vector registers
 
+// Columns up to which each has a slot of its own, 64 MiB a thread. Beyond, slots are found by a hash, in
+// memory of the order of the entries: the columns of sparse rows can be as many as an integer can count.
+constexpr Index kOwnSlots = Index(1) << 20;
+
 constexpr Index kStrip = 256;  // rows a task prepares
 
 double work_of(Index rows, Index columns) {
@@ -120,7 +124,7 @@ Points<S>::Points(const Context& context, const Rows& rows, const ColumnGroup& g
   group.check(column_count(rows));
   n_ = order.empty() ? row_count(rows) : static_cast<Index>(order.size());
   d_ = group.dimension(column_count(rows));
-  if (group.mismatches)
+  if (group.mismatches && !group.widths.empty())
     for (Index c = 0; c < d_; ++c) shares_.push_back(static_cast<S>(1 / width(group, c)));
   std::visit([&](const auto& r) { load(context, r, group, centre, order); }, rows);
 }
@@ -217,22 +221,26 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
                      const std::vector<double>&, const IndexList& order) {
   sparse_ = true;
   // Columns keep the order of the data, in which the entries of a row are sorted; what a group reads of two
-  // points does not depend on it. place[c]: where column c of the data stands, or -1; named[p]: which of the
-  // group's columns stands there.
-  IndexList place, named;
+  // points does not depend on it. sorted[p]: the column of the data at place p; named[p]: which of the
+  // group's columns that is.
+  IndexList sorted, named;
   if (!group.columns.empty()) {
     named.resize(group.columns.size());
     std::iota(named.begin(), named.end(), Index(0));
     std::sort(named.begin(), named.end(), [&](Index p, Index q) {
       return group.columns[static_cast<std::size_t>(p)] < group.columns[static_cast<std::size_t>(q)];
     });
-    place.assign(static_cast<std::size_t>(rows.d), -1);
-    for (std::size_t p = 0; p < named.size(); ++p) {
-      const Index column = group.columns[static_cast<std::size_t>(named[p])];
-      require(place[static_cast<std::size_t>(column)] < 0, "kernel column ", column, " is named twice");
-      place[static_cast<std::size_t>(column)] = static_cast<Index>(p);
+    for (const Index p : named) {
+      const Index column = group.columns[static_cast<std::size_t>(p)];
+      require(sorted.empty() || sorted.back() < column, "kernel column ", column, " is named twice");
+      sorted.push_back(column);
     }
   }
+  const auto place = [&](Index column) -> Index {  // -1: the group does not read it
+    if (sorted.empty()) return column;
+    const auto found = std::lower_bound(sorted.begin(), sorted.end(), column);
+    return found != sorted.end() && *found == column ? found - sorted.begin() : -1;
+  };
   starts_.assign(1, 0);
   norms_.assign(static_cast<std::size_t>(n_), S(0));
   // <x - μ, z - μ> = <x, z> + offset(x) + offset(z), offset(x) = |μ|²/2 - <x, μ>: rows stay sparse.
@@ -244,7 +252,7 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
   if (!group.centre.empty()) offsets_.assign(static_cast<std::size_t>(n_), S(0));
   std::vector<double> raw(group.is_mapped() ? static_cast<std::size_t>(group.columns_read(rows.d)) : 0);
   Vector<double> mapped(group.is_mapped() ? d_ : 0);
-  if (group.mismatches && !named.empty()) {  // shares follow the order of the data too
+  if (!shares_.empty() && !named.empty()) {  // shares follow the order of the data too
     const std::vector<S> shares = shares_;
     for (std::size_t p = 0; p < named.size(); ++p) shares_[p] = shares[static_cast<std::size_t>(named[p])];
   }
@@ -260,7 +268,7 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
     double offset = half;
     std::fill(raw.begin(), raw.end(), 0.0);
     for (std::int64_t e = rows.starts[from]; e < rows.starts[from + 1]; ++e) {
-      const Index p = place.empty() ? rows.columns[e] : place[static_cast<std::size_t>(rows.columns[e])];
+      const Index p = place(rows.columns[e]);
       if (p < 0 || rows.values[e] == 0) continue;
       const Index c = named.empty() ? p : named[static_cast<std::size_t>(p)];
       if (group.is_mapped()) {
@@ -271,7 +279,7 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
       } else if (group.periods.empty()) {
         if (group.chi_squared) check_histogram(rows.values[e], from, rows.columns[e]);
         const double value = rows.values[e] / width(group, c);
-        push(p, static_cast<S>(value));
+        if (static_cast<S>(value) != 0) push(p, static_cast<S>(value));  // it may underflow
         if (!group.centre.empty())
           offset -= value * group.centre[static_cast<std::size_t>(c)] / width(group, c);
       } else {
@@ -289,31 +297,96 @@ void Points<S>::load(const Context&, const CsrRows& rows, const ColumnGroup& gro
   }
 }
 
-// out (ni, nj) = the sum of pair(x, z) over the entries x of a row of a, z the same entry of a row of b.
+// Open addressing with at least as many free slots as taken ones; the columns of the last rows are removed
+// before those of the next are set, so that the table stays clean between calls.
+template <class S>
+class Points<S>::HashedRows {
+ public:
+  HashedRows(Scratch& scratch, std::int64_t entries) : values_(scratch.scattered), columns_(scratch.hashed) {
+    std::size_t slots = 64;
+    while (slots < 2 * static_cast<std::size_t>(entries)) slots *= 2;
+    if (columns_.size() < slots) {
+      columns_.assign(slots, -1);
+      values_.assign(slots * kScattered, S(0));
+    }
+    mask_ = columns_.size() - 1;
+  }
+
+  // The slot of a column, or the free one where it would be.
+  std::size_t slot(std::int64_t column) const {
+    std::size_t at = (static_cast<std::uint64_t>(column) * 0x9e3779b97f4a7c15ULL >> 20) & mask_;
+    while (columns_[at] >= 0 && columns_[at] != column) at = (at + 1) & mask_;
+    return at;
+  }
+  bool taken(std::size_t slot) const { return columns_[slot] >= 0; }
+  void set(std::int64_t column, Index q, S value) {
+    const std::size_t at = slot(column);
+    if (!taken(at)) used_.push_back(at);
+    columns_[at] = column;
+    values_[at * kScattered + static_cast<std::size_t>(q)] = value;
+  }
+  const S* values(std::size_t slot) const { return values_.data() + slot * kScattered; }
+  void clear() {
+    for (const std::size_t at : used_) {
+      columns_[at] = -1;
+      std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(at * kScattered), kScattered, S(0));
+    }
+    used_.clear();
+  }
+
+ private:
+  std::vector<S>& values_;
+  std::vector<std::int64_t>& columns_;
+  std::vector<std::size_t> used_;
+  std::size_t mask_ = 0;
+};
+
+// out (ni, nj) = the sum of pair(x, z) over the entries x of a row of a, z the same entry of a row of b;
+// pair(x, 0) = 0.
 template <class S>
 template <class Pair>
 void Points<S>::sparse_sums(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                             Index ld, Scratch& scratch, const Pair& pair) {
-  std::vector<S>& dense = scratch.scattered;  // (d, kScattered) row-major, all zero between calls
-  if (static_cast<Index>(dense.size()) < a.d_ * kScattered)
-    dense.assign(static_cast<std::size_t>(a.d_ * kScattered), S(0));
-  for (Index j = 0; j < nj; j += kScattered) {
-    const Index width = std::min(kScattered, nj - j);
-    const auto scatter = [&](bool set) {
-      for (Index q = 0; q < width; ++q)
-        for (std::int64_t e = b.starts_[j0 + j + q]; e < b.starts_[j0 + j + q + 1]; ++e)
-          dense[static_cast<std::size_t>(b.columns_[e] * kScattered + q)] = set ? b.values_[e] : S(0);
-    };
-    scatter(true);
+  using Lanes = Eigen::Array<S, kScattered, 1>;
+  const auto add_up = [&](Index j, Index width, const auto& lanes) {
     for (Index i = 0; i < ni; ++i) {
-      Eigen::Array<S, kScattered, 1> sum = Eigen::Array<S, kScattered, 1>::Zero();
+      Lanes sum = Lanes::Zero();
       for (std::int64_t e = a.starts_[i0 + i]; e < a.starts_[i0 + i + 1]; ++e)
-        sum +=
-            pair(a.values_[e],
-                 Eigen::Map<const Eigen::Array<S, kScattered, 1>>(dense.data() + a.columns_[e] * kScattered));
+        if (const S* const z = lanes(a.columns_[e])) sum += pair(a.values_[e], Eigen::Map<const Lanes>(z));
       for (Index q = 0; q < width; ++q) out[(j + q) * ld + i] = sum[q];
     }
-    scatter(false);
+  };
+  const auto each_entry = [&](Index j, Index width, const auto& use) {
+    for (Index q = 0; q < width; ++q)
+      for (std::int64_t e = b.starts_[j0 + j + q]; e < b.starts_[j0 + j + q + 1]; ++e)
+        use(b.columns_[e], q, b.values_[e]);
+  };
+  if (a.d_ <= kOwnSlots) {
+    std::vector<S>& dense = scratch.scattered;  // (d, kScattered) row-major, all zero between calls
+    if (static_cast<Index>(dense.size()) < a.d_ * kScattered)
+      dense.assign(static_cast<std::size_t>(a.d_ * kScattered), S(0));
+    const auto at = [&](std::int64_t column) { return static_cast<std::size_t>(column * kScattered); };
+    for (Index j = 0; j < nj; j += kScattered) {
+      const Index width = std::min(kScattered, nj - j);
+      each_entry(j, width, [&](std::int64_t column, Index q, S value) {
+        dense[at(column) + static_cast<std::size_t>(q)] = value;
+      });
+      add_up(j, width, [&](std::int64_t column) { return dense.data() + at(column); });
+      each_entry(j, width, [&](std::int64_t column, Index q, S) {
+        dense[at(column) + static_cast<std::size_t>(q)] = S(0);
+      });
+    }
+    return;
+  }
+  for (Index j = 0; j < nj; j += kScattered) {
+    const Index width = std::min(kScattered, nj - j);
+    HashedRows hashed(scratch, b.starts_[j0 + j + width] - b.starts_[j0 + j]);
+    each_entry(j, width, [&](std::int64_t column, Index q, S value) { hashed.set(column, q, value); });
+    add_up(j, width, [&](std::int64_t column) -> const S* {
+      const std::size_t slot = hashed.slot(column);
+      return hashed.taken(slot) ? hashed.values(slot) : nullptr;
+    });
+    hashed.clear();
   }
 }
 
@@ -413,7 +486,7 @@ void Points<S>::mismatches(const Points& a, Index i0, Index ni, const Points& b,
     if (!a.sparse_) {
       for (Index c = 0; c < a.d_; ++c)
         vmath::add_mismatch(column, a.labels_.data() + c * a.n_ + i0, ni, b.labels_[c * b.n_ + j0 + j],
-                            a.shares_[static_cast<std::size_t>(c)]);
+                            a.share(c));
       continue;
     }
     for (Index i = 0; i < ni; ++i) {  // entries that only one of the rows has are not zero, and so differ
@@ -423,7 +496,7 @@ void Points<S>::mismatches(const Points& a, Index i0, Index ni, const Points& b,
         const bool take_a = p < p_end && (q >= q_end || a.columns_[p] <= b.columns_[q]);
         const bool take_b = q < q_end && (p >= p_end || b.columns_[q] <= a.columns_[p]);
         if (!take_a || !take_b || a.labels_[p] != b.labels_[q])
-          column[i] += a.shares_[static_cast<std::size_t>(take_a ? a.columns_[p] : b.columns_[q])];
+          column[i] += a.share(take_a ? a.columns_[p] : b.columns_[q]);
         p += take_a;
         q += take_b;
       }

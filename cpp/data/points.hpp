@@ -81,7 +81,8 @@ class Points {
 
   // Per-thread scratch of the tile functions.
   struct Scratch {
-    std::vector<S> scattered;  // dense copies of some sparse rows
+    std::vector<S> scattered;  // some sparse rows side by side: a slot for each column, or for each hash
+    std::vector<std::int64_t> hashed;  // which column a slot belongs to, or -1
   };
 
   void self_products(S* out) const;  // out (n) = <a_i, a_i>
@@ -127,9 +128,12 @@ class Points {
   template <class Pair>
   static void sparse_sums(const Points& a, Index i0, Index ni, const Points& b, Index j0, Index nj, S* out,
                           Index ld, Scratch& scratch, const Pair& pair);
+  // The slots of columns by their hashes, where there are too many columns for a slot each.
+  class HashedRows;
   template <class Pair>
   static S merged_sum(const Points& a, Index i, const Points& b, Index j, const Pair& pair);
   static S exact_distance(const Points& a, Index i, const Points& b, Index j);
+  S share(Index column) const { return shares_.empty() ? S(1) : shares_[static_cast<std::size_t>(column)]; }
 
   Index n_ = 0, d_ = 0;
   bool sparse_ = false, centred_ = false, by_row_ = false;
@@ -140,7 +144,7 @@ class Points {
   std::vector<S> offsets_;  // <x, z> = <x - μ, z - μ> + offset(x) + offset(z)
   std::vector<S> values_;   // sparse rows
   std::vector<double> labels_;  // of mismatches: (d, n) row-major, or of the entries of sparse rows
-  std::vector<S> shares_;       // (d): what a mismatch in each column counts
+  std::vector<S> shares_;       // (d): what a mismatch in each column counts; empty: 1
   std::vector<std::int64_t> columns_, starts_;
 };
 

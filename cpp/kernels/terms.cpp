@@ -13,7 +13,7 @@ namespace {
 
 // The sign that makes r^degree (log r) conditionally positive definite.
 double polyharmonic_sign(int degree) {
-  const int flips = degree % 2 == 1 ? (degree + 1) / 2 : degree / 2 + 1;
+  const int flips = degree / 2 + 1;  // ⌈degree / 2⌉ of an odd one
   return flips % 2 == 0 ? 1 : -1;
 }
 

@@ -511,6 +511,7 @@ Value differentiate_groups(const Context& context, const RepeatedRows& rows, con
 Gradient criterion_gradient(const Context& context, const Problem& problem, Criterion criterion,
                             const IndexList& groups, const RepeatedRows& repeated, const Groups& left_out) {
   require(problem.formulation == Formulation::exact, "gradients need formulation='exact'");
+  require(problem.Y.cols() > 0, "a criterion needs at least one column of targets");
   const auto* const source = std::get_if<KernelOfRows>(&problem.gram);
   require(source != nullptr, "a matrix given as a whole has no parameters");
   const Formula& formula = source->formula;

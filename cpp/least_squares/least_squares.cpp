@@ -131,6 +131,9 @@ void store_answer(const Assembled<S>& assembled, const Reduced& reduced, Solutio
   solution.c = basis.restored(basis.times(coordinates));
   if (assembled.s.size() > 0) solution.c = assembled.s.asDiagonal() * solution.c;
   solution.beta = basis.feature_coefficients(reduced.r);  // C β = r
+#ifdef GRLS_BREAK_SIGN
+  solution.beta = -solution.beta;  // a fault on purpose: see GRLS_BREAK in CMakeLists.txt
+#endif
 }
 
 Matrix<double> feature_covariance(const Basis& basis, const Reduced& reduced) {

@@ -257,8 +257,7 @@ std::vector<std::uint64_t> row_keys(const Context& context, const Rows& rows, st
 template <class S>
 typename KernelStore<S>::Strip& KernelStore<S>::strip(Index block, Index number, Index rows, Index columns) {
   require(block >= 0 && number >= 0, "block ", block, " has no strip ", number);
-  if (static_cast<std::size_t>(block) >= blocks_.size()) blocks_.resize(static_cast<std::size_t>(block) + 1);
-  auto& strips = blocks_[static_cast<std::size_t>(block)];
+  auto& strips = blocks_[block];
   if (static_cast<std::size_t>(number) < strips.size()) {
     Strip& known = strips[static_cast<std::size_t>(number)];
     require(known.rows == rows && known.columns == columns, "block ", block, " had strips of shape (",

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <variant>
 
 #include "base/parallel.hpp"
@@ -71,7 +72,7 @@ class KernelStore {
   Strip& strip(Index block, Index number, Index rows, Index columns);
 
  private:
-  std::deque<std::deque<Strip>> blocks_;  // strips stay where they are when more come
+  std::map<Index, std::deque<Strip>> blocks_;  // strips stay where they are when more come
   double left_;
 };
 

@@ -64,6 +64,7 @@ Plsa fit_plsa(const Context& context, const CsrRows& documents, const CsrRows& w
               const Matrix<double>& topics, Index max_iterations, double tolerance,
               const PlsaReport& report) {
   check_topics(topics, documents.d);
+  require_count(max_iterations, "iterations");
   require(words.n == documents.d && words.d == documents.n &&
               words.starts[words.n] == documents.starts[documents.n],
           "the counts by word are not the transpose of the counts by document");
@@ -138,6 +139,7 @@ Plsa fit_plsa(const Context& context, const CsrRows& documents, const CsrRows& w
 FoldedIn fold_in(const Context& context, const CsrRows& documents, const Matrix<double>& topics,
                  const Vector<double>& start, Index max_iterations, double tolerance) {
   check_topics(topics, documents.d);
+  require_count(max_iterations, "iterations");
   require(start.size() == topics.rows(), "the mixture to start from has ", start.size(),
           " numbers, expected ", topics.rows());
   require(start.allFinite() && (start.array() >= 0).all(),

@@ -32,12 +32,14 @@ def real(value: object, name: str, *, minimum: float | None = None, above: float
     return number
 
 
-def integer(value: object, name: str, *, minimum: int) -> int:
+def integer(value: object, name: str, *, minimum: int, maximum: int | None = None) -> int:
     """Return `value` as an int; ValueError or TypeError names the parameter where it cannot be right."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
+    if maximum is not None and int(value) > maximum:
+        raise ValueError(f"{name} must be at most {maximum}, got {value!r}")
     return int(value)
 
 

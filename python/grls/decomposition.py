@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.base import KernelEstimator
-from ._models.kernel_components import NEGATIVE, fixed_signs, inverse_roots, require_finite
+from ._models.kernel_components import NEGATIVE, finite_rows, fixed_signs, inverse_roots, require_finite
 from ._models.kernel_components import cleaned as _clean
 from ._models.progress import Stages
 from ._models.samples import given_rows
 from ._solvers import memory, spectrum
+from ._solvers.runtime import interruptible
 from ._validation import FloatArray, choice, integer, is_table_of_numbers, real
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .kernels.origin import about_the_data
@@ -62,7 +63,9 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     require_finite(lower, kernel)
     # Divide and conquer, even for some of the eigenvectors: bisection and inverse iteration are slower from
     # a tenth of them on, and may return fewer than asked where eigenvalues repeat.
-    values, vectors = linalg.eigh(lower, lower=True, overwrite_a=True, check_finite=False, driver="evd")
+    values, vectors = interruptible(
+        m, linalg.eigh, lower, lower=True, overwrite_a=True, check_finite=False, driver="evd"
+    )
     return _Spectrum(
         values[::-1][:k].copy(),
         np.asfortranarray(vectors[:, : -k - 1 : -1]),  # column by column, as LAPACK and the core hold them
@@ -314,7 +317,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
 
     def _project(self, X: Any) -> FloatArray:
-        return np.asarray(self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_)
+        components = self.kernel_.times(X, self.X_fit_, self.dual_coef_) + self.feature_coef_
+        return finite_rows(components, "components")
 
     def _fit(self, X: Any, given: Any, y: Any) -> None:
         m = X.shape[0]
@@ -430,7 +434,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 steps.done(f"{min(start + step, n)} of {n} rows")
         mean = total / n
         scatter -= n * np.outer(mean, mean)
-        eigenvalues, W = linalg.eigh(scatter, lower=True, overwrite_a=True, driver="evd")
+        eigenvalues, W = interruptible(c, linalg.eigh, scatter, lower=True, overwrite_a=True, driver="evd")
         eigenvalues, W = _clean(eigenvalues[::-1][:n_components]), W[:, ::-1][:, :n_components]
         kept = self._kept(eigenvalues)
         eigenvalues, W = eigenvalues[kept], W[:, kept]

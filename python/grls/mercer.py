@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import KernelEstimator
-from ._models.kernel_components import find_components, inverse_roots
+from ._models.kernel_components import find_components, finite_rows, inverse_roots
 from ._models.samples import given_rows
 from ._validation import FloatArray, integer, require_two_samples
 from .kernels.origin import about_the_data
@@ -138,7 +138,7 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         """
         check_is_fitted(self)
         points = self._view(X, self._validate(X, reset=False))
-        return np.asarray(self.kernel_.times(points, self.X_fit_, self.dual_coef_))
+        return finite_rows(self.kernel_.times(points, self.X_fit_, self.dual_coef_), "eigenfunctions")
 
     def rkhs_norm(self, values: ArrayLike) -> Any:
         """Return the norm, in the kernel's space, of functions known at the training points.

@@ -41,6 +41,7 @@ from ._nystrom.equations import CRITERIA
 from ._nystrom.plan import Block, Penalised, Plan, Solution, indicators, named
 from ._nystrom.streams import Stream, as_stream
 from ._nystrom.sums import Sums
+from ._solvers.arrays import require_well_formed
 from ._validation import (
     FloatArray,
     as_rows,
@@ -235,6 +236,8 @@ class _Nystrom(KernelMachine):
         if T.shape[1] == 0 or is_as_good_as_free(kernel, points, tau):
             return None
         parts = split(T, None, needed_polynomials(kernel, points))
+        if parts.Z.shape[1] == 0:  # a constant alone, which is free in any case
+            return None
         support = np.isin(np.arange(T.shape[1]), parts.kept)
         return Penalised(kernel, parts, tau, Leverage.of_rows(T, None, support))
 
@@ -387,6 +390,7 @@ class _Nystrom(KernelMachine):
             self._continue(_Partial(plan, sums), solve)
 
     def _continue(self, partial: _Partial, solve: bool) -> None:
+        require_well_formed(partial.plan.centers.X)
         self._partial = partial
         self.n_samples_seen_ = partial.sums.total.rows
         if solve:

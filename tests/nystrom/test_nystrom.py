@@ -785,3 +785,16 @@ def test_a_finite_variance_of_the_features_is_that_of_the_exact_model(solver, fo
     assert model.X_fit_.shape[1] == 2
     with pytest.raises(ValueError, match=r"kernel of grls\.kernels"):
         NystromGRLSRegressor(lambda A, B: A @ B.T, **options).fit(points, values)
+
+
+def test_a_constant_alone_has_no_prior():
+    """The mean is free whatever the feature variance: both are the same model."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = 3 + np.sin(X[:, 0])
+    free, told = (
+        NystromGRLSRegressor(Gaussian(1.0), n_centers=20, regularization=0.1, feature_variance=variance).fit(
+            X, y
+        )
+        for variance in (np.inf, 2.0)
+    )
+    assert_allclose(told.predict(X), free.predict(X), rtol=1e-12)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from .._solvers import memory
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import IndefiniteKernelWarning
@@ -41,6 +42,18 @@ def fixed_signs(vectors: FloatArray) -> FloatArray:
     if vectors.size == 0:
         return np.ones(vectors.shape[1])
     return np.where(vectors.max(axis=0) < -vectors.min(axis=0), -1.0, 1.0)
+
+
+def finite_rows(values: Any, what: str) -> FloatArray:
+    """Return what a fitted transformer gives; ValueError where that is no number."""
+    values = np.asarray(values)
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"the {what} are not finite at row {finite.argmin()}: its values are too large for the kernel, "
+            "or the arrays of this model were changed after the fit"
+        )
+    return values
 
 
 def require_finite(values: FloatArray, kernel: Kernel) -> None:
@@ -84,7 +97,9 @@ def find_components(kernel: Kernel, X: Any, weights: FloatArray | None, what: st
     trace = float(w @ np.diagonal(K)) / total
     K *= roots[:, None]
     K *= roots / total
-    values, vectors = linalg.eigh(K, lower=True, overwrite_a=True, check_finite=False, driver="evd")
+    values, vectors = interruptible(
+        m, linalg.eigh, K, lower=True, overwrite_a=True, check_finite=False, driver="evd"
+    )
     values, vectors = values[::-1], vectors[:, ::-1]
     _warn_if_indefinite(kernel, values)
     rounding = 10 * m * np.finfo(np.float64).eps * np.abs(values).max(initial=0)

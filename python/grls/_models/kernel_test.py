@@ -25,6 +25,7 @@ from .._selection.merged import Merged
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import ReducedMatrix
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray
 
 _GRID = 160  # shifts that are tried; between them a parabola tells the largest value
@@ -253,4 +254,4 @@ def _projected_spectrum(matrix: FloatArray, Q: FloatArray) -> FloatArray:
     """Return the eigenvalues of (I − QQᵀ) matrix (I − QQᵀ), the largest first."""
     MQ = matrix @ Q
     half = MQ - 0.5 * Q @ (Q.T @ MQ)
-    return np.asarray(linalg.eigvalsh(matrix - half @ Q.T - Q @ half.T)[::-1])
+    return np.asarray(interruptible(len(Q), linalg.eigvalsh, matrix - half @ Q.T - Q @ half.T)[::-1])

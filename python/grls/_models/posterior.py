@@ -12,6 +12,7 @@ from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.posterior import Posterior
 from .._validation import FloatArray, integer
+from ..kernels import Function
 from .draws import correlated
 from .feature_prior import beside
 from .fitted import FittedProblem
@@ -153,16 +154,17 @@ class PosteriorFunction(RegressionFunction):
 
     def _function_variance(self, points: Any, T: FloatArray, *, covariance: bool) -> FloatArray:
         """Return the variance of the function at points, (n, k), or the covariance, (n, n, k)."""
-        posterior = self._posterior()
         if covariance:
-            self._require_room_for_covariance(len(T), posterior.n_samples)
-        return self._in_units(posterior.function(points, T, covariance=covariance))
+            self._require_room_for_covariance(len(T))
+        return self._in_units(self._posterior().function(points, T, covariance=covariance))
 
-    def _require_room_for_covariance(self, n_points: int, n_samples: int) -> None:
+    def _require_room_for_covariance(self, n_points: int) -> None:
         outputs = len(self.kernel_variance_)
         several = 8.0 * n_points**2 * (outputs if outputs > 1 else 0)
+        # A function of Python gives the values of the points as a matrix of its own, beside the result.
+        given = 8.0 * n_points**2 if isinstance(self.kernel_, Function) else 0.0
         memory.require(
-            memory.covariance_bytes(n_samples, n_points) + several,
+            memory.covariance_bytes(self.X_fit_.shape[0], n_points) + several + given,
             f"the covariance of {n_points} rows",
             _WAY_OUT + ", or for return_std",
         )
@@ -205,8 +207,8 @@ class PosteriorFunction(RegressionFunction):
         mean = feature_part + learnt_part  # (n, k)
         n_points, n_outputs = mean.shape
         noise_at = self._noise_at(noise, points) if with_noise else None
+        self._require_room_for_covariance(n_points)
         posterior = self._posterior()
-        self._require_room_for_covariance(n_points, posterior.n_samples)
         z = rng.standard_normal((n_outputs, n_points, n_draws))
         out = np.empty((n_points, n_outputs, n_draws))
         gammas = self._gammas()

@@ -9,12 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from .._validation import integer
+
 
 class Stages:
     """Tells what a long fit is doing, and how long it took."""
 
     def __init__(self, verbose: Any) -> None:
-        self._verbose = verbose
+        is_switch = isinstance(verbose, bool | np.bool_)
+        self._verbose = int(verbose) if is_switch else integer(verbose, "verbose", minimum=0)
         self._start = self._last = time.perf_counter()
         self._bar: Any = None  # the one that is open
         self.seconds: dict[str, float] = {}

@@ -217,6 +217,11 @@ class Uncertainty(PosteriorFunction):
     ) -> FloatArray:
         """Return standard deviations (n, k) at points, or the covariance (n, n, k)."""
         variance = self._function_variance(points, T, covariance=return_cov)  # (n[, n], k)
+        if not np.isfinite(variance).all():
+            raise ValueError(
+                "the variances of the model function are not finite: the rows are too large for the kernel "
+                "or the features, or the arrays of this model were changed after the fit"
+            )
         if unconditional:
             self._add_estimation_variance(points, T, variance)
         if with_noise:

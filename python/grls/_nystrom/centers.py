@@ -17,6 +17,7 @@ from .._solvers.arrays import alike
 from .._solvers.centre_sums import CentreValues, KernelStore, Whitening
 from .._solvers.rank import dependence_tolerance
 from .._solvers.rows import row_keys, text_keys
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray, is_table_of_numbers, require_symmetric
 from ..exceptions import NotPositiveDefiniteError
 
@@ -111,7 +112,9 @@ def _by_leverage(
     floor = 1e-10 * diagonal.max(initial=1e-300)
 
     def residual(shift: float) -> FloatArray:
-        factor = cho_factor(K + max(shift, floor) * np.eye(len(K)), lower=True, overwrite_a=True)
+        factor = interruptible(
+            len(K), cho_factor, K + max(shift, floor) * np.eye(len(K)), lower=True, overwrite_a=True
+        )
         explained = np.empty(len(diagonal))
         for start in range(0, len(diagonal), _LEVERAGE_ROWS):
             part = slice(start, start + _LEVERAGE_ROWS)
@@ -128,15 +131,28 @@ def _by_leverage(
     return np.sort(order[:n_centers])
 
 
+def _require_room(M: int) -> None:
+    memory.require(
+        memory.centres_bytes(M), f"the kernel matrix of {M} centres and its factor", "lower n_centers"
+    )
+
+
 def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, points: Any, n_centers: int) -> Any:
     """Return the centres, as rows like those of the pool; `points` are what the kernel reads of these."""
     if pool.X.shape[0] <= n_centers:
         return pool.X
+    _require_room(n_centers)
     if strategy == "uniform":
         return pool.X[:n_centers]
     if strategy == "kmeans":
         if not is_table_of_numbers(pool.X):
             raise ValueError('centers="kmeans" needs rows of numbers: use "uniform" or "leverage"')
+        if sparse.issparse(pool.X):
+            memory.require(
+                3 * 8.0 * n_centers * pool.X.shape[1],
+                f"the means of {n_centers} clusters of sparse rows, which are dense,",
+                'use centers="uniform" or "leverage"',
+            )
         return _k_means(pool.X, n_centers)
     assert pool.keys is not None
     return _safe_indexing(pool.X, _by_leverage(kernel, points, pool.keys, n_centers))
@@ -211,9 +227,7 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
     T (M, l): the features at the centres.
     """
     M = centers.shape[0]
-    memory.require(
-        memory.centres_bytes(M), f"the kernel matrix of {M} centres and its factor", "lower n_centers"
-    )
+    _require_room(M)
     tolerance = dependence_tolerance(T.dtype)
     T = np.asarray(T, dtype=np.float64)
     K = kernel.matrix(centers, centers)

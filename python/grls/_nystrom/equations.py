@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from .._selection.regularization import largest_of_the_best, shifts_to_try
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .centers import Centers
@@ -180,7 +181,7 @@ def holdout(system: Equations, held_out: Part | None, k: int, specification: Any
         )
     shifts = _grid(specification, system)
     S = held_out.matrix
-    d, U = eigh(system.G) if len(system.h) else (np.empty(0), np.empty((0, 0)))
+    d, U = interruptible(len(system.G), eigh, system.G) if len(system.h) else (np.empty(0), np.empty((0, 0)))
     along = U.T @ system.h
     # h is in the range of G: what it seems to have beyond, with more functions than rows, is error.
     along[d <= 1e-13 * d.max(initial=0)] = 0

@@ -17,6 +17,7 @@ from .._models.progress import Stages
 from .._solvers import memory
 from .._solvers.centre_sums import KernelStore
 from .._solvers.conjugate_gradients import conjugate_gradients, warn_unless_converged
+from .._solvers.runtime import interruptible
 from .._validation import FloatArray, require_two_samples
 from . import equations
 from .plan import Block, Plan, Solution, indicators, one_against_all
@@ -112,7 +113,10 @@ def _pass(plan: Plan, blocks: Iterable[Block], store: KernelStore, classes: Any)
 
 def _preconditioner(plan: Plan, weight: float, shift: float) -> Any:
     """Return the factor of (Σw / M) LᵀL + shift."""
-    LtL, _ = lapack.dlauum(plan.centers.whitening.L, lower=1)
+    L = plan.centers.whitening.L
+    LtL = (
+        lapack.dlauum(L, lower=1)[0] if len(L) else np.array(L)
+    )  # LAPACK refuses an order of zero, and prints
     LtL *= weight / plan.centers.X.shape[0]
     LtL[np.diag_indices(plan.centers.rank)] += max(shift, 1e-12 * np.diagonal(LtL).max(initial=1e-300))
-    return cho_factor(LtL, lower=True, overwrite_a=True, check_finite=False)
+    return interruptible(len(L), cho_factor, LtL, lower=True, overwrite_a=True, check_finite=False)

@@ -20,6 +20,7 @@ from .._models.classification import require_two_classes
 from .._models.feature_prior import SplitFeatures, beside
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples
+from .._solvers.arrays import require_well_formed
 from .._solvers.rows import row_keys
 from .._validation import FloatArray, require_two_samples
 from ..exceptions import NotPositiveDefiniteError
@@ -170,7 +171,7 @@ class Plan:
             and (self.held_fraction, self.seed if self.held_fraction else 0)
             == (other.held_fraction, other.seed if other.held_fraction else 0)
             and all(
-                a.shape == b.shape and np.array_equal(_dense(a), _dense(b))
+                a.shape == b.shape and _are_same(a, b)
                 for a, b in (
                     (mine.X, theirs.X),
                     (mine.whitening.L, theirs.whitening.L),
@@ -229,5 +230,16 @@ class Plan:
         return solution
 
 
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
+def _are_same(a: Any, b: Any) -> bool:
+    """Whether two matrices of one shape have the same elements; ValueError for malformed sparse ones."""
+    if not (sparse.issparse(a) and sparse.issparse(b)):
+        return not sparse.issparse(a) and not sparse.issparse(b) and np.array_equal(a, b)
+    a, b = (_canonical(matrix) for matrix in (a, b))
+    return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in ("indptr", "indices", "data"))
+
+
+def _canonical(matrix: Any) -> Any:
+    out = require_well_formed(matrix).tocsr(copy=True)
+    out.sum_duplicates()
+    out.eliminate_zeros()
+    return out

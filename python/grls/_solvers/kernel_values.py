@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from .. import _core
 from .._core import Formula
 from .._validation import FloatArray
+from . import memory
 from .arrays import alike, for_core
 from .runtime import get_num_threads
 
@@ -22,6 +23,8 @@ __all__ = [
     "matrix",
     "times",
 ]
+
+_SMALL = 2**24  # bytes: so few are not worth asking the system
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ class StoredGram:
 
 def matrix(formula: Formula, X: Any, Z: Any) -> FloatArray:
     """Return the kernel values between the rows of two matrices, (n, p)."""
+    size = 8.0 * X.shape[0] * Z.shape[0]
+    if size > _SMALL:
+        memory.require(
+            size, f"a kernel matrix of {X.shape[0]} times {Z.shape[0]} values", "take fewer rows at a time"
+        )
     a, b = alike(X, Z)
     return _core.kernel_matrix(formula=formula, a=a, b=b, threads=get_num_threads())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 
 from .. import _core
 from .runtime import get_num_threads
@@ -24,16 +25,58 @@ def _read_number(path: str) -> int | None:
         return None
 
 
-def _control_group_free() -> int | None:
-    """Memory left to this control group (a container's limit), if one is set."""
-    for limit_path, usage_path in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        limit, usage = _read_number(limit_path), _read_number(usage_path)
-        if limit is not None and usage is not None:
-            return max(limit - usage, 0)
-    return None
+@dataclass(frozen=True)
+class _Hierarchy:
+    """Where a version of control groups keeps what it knows of memory."""
+
+    folder: str  # under the root of all control groups
+    limit: str
+    usage: str
+    reclaimable: (
+        bytes  # of memory.stat: pages of files that were read, which the system gives back when asked
+    )
+
+
+_UNIFIED = _Hierarchy("", "memory.max", "memory.current", b"\ninactive_file ")
+_HYBRID = replace(_UNIFIED, folder="unified")
+_LEGACY = _Hierarchy("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", b"\ntotal_inactive_file ")
+
+
+def _control_group_free(root: str = "/sys/fs/cgroup", membership: str = "/proc/self/cgroup") -> int | None:
+    """Memory left to this process by the limits of its control group and of those above it, if one is set.
+
+    A container sees its own group at the root; a job of SLURM or a slice of systemd is somewhere below.
+    """
+    try:
+        lines = _read(membership).decode(errors="surrogateescape").splitlines()
+    except OSError:
+        lines = []
+    groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
+    unified = next((path for number, _, path in groups if number == "0"), "/")
+    legacy = next((path for _, kinds, path in groups if "memory" in kinds.split(",")), "/")
+    known = []
+    for hierarchy, path in ((_UNIFIED, unified), (_HYBRID, unified), (_LEGACY, legacy)):
+        above = os.path.join(root, hierarchy.folder)
+        steps = [step for step in path.split("/") if step not in ("", "..")]
+        for depth in range(len(steps) + 1):
+            free = _free_in(os.path.join(above, *steps[:depth]), hierarchy)
+            if free is not None:
+                known.append(free)
+    return min(known, default=None)
+
+
+def _free_in(group: str, hierarchy: _Hierarchy) -> int | None:
+    """Memory left to one control group, if it has a limit."""
+    limit = _read_number(os.path.join(group, hierarchy.limit))
+    usage = None if limit is None else _read_number(os.path.join(group, hierarchy.usage))
+    if limit is None or usage is None:
+        return None
+    try:
+        _, found, rest = (b"\n" + _read(os.path.join(group, "memory.stat"))).partition(hierarchy.reclaimable)
+        usage -= int(rest.split(maxsplit=1)[0]) if found else 0
+    except (OSError, ValueError, IndexError):
+        pass
+    return max(limit - usage, 0)
 
 
 def _system_free() -> int | None:

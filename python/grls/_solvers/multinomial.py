@@ -16,6 +16,7 @@ from scipy.special import logsumexp, softmax
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .newton import LEAST_CURVATURE, Minimum, State, minimise
+from .runtime import interruptible
 from .weighted_factor import FeatureSpan, WeightedFactor
 
 _MOST_STEPS = 500  # of conjugate gradients
@@ -119,7 +120,7 @@ class Laplace:
         span = FeatureSpan(problem.T, np.ones(m))  # M has no part there; any will do
         M += (np.trace(M) / m) * (span.Q @ span.Q.T)
         try:
-            self._M = linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
+            self._M = interruptible(m, linalg.cholesky, M, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError as error:
             raise NotPositiveDefiniteError(
                 "the curvature of all classes is lost in rounding errors"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from .. import _core
+
+T = TypeVar("T")
 
 _limit: int | None = None
 
@@ -67,6 +71,35 @@ def single_threaded() -> AbstractContextManager[None]:
     Its tiny solves would wake its threads each time; ours are not concerned.
     """
     return _core.SingleThreaded()
+
+
+_AT_ONCE = 1000  # the order of a matrix for which LAPACK takes a second at most
+
+
+def interruptible(order: int, function: Callable[..., T], *args: Any, **options: Any) -> T:
+    """Return ``function(*args, **options)``, a call of LAPACK on matrices of this order; Ctrl-C leaves it.
+
+    LAPACK itself does not listen. It works in a thread of its own, and where Ctrl-C comes first its result is
+    dropped: until it is done it goes on in the background, and so its arguments must be nobody else's.
+    """
+    if order < _AT_ONCE or threading.current_thread() is not threading.main_thread():
+        return function(*args, **options)
+    outcome: list[T] = []
+    error: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(function(*args, **options))
+        except BaseException as problem:  # told where it was asked for
+            error.append(problem)
+
+    worker = threading.Thread(target=work, name="grls-lapack", daemon=True)
+    worker.start()
+    while worker.is_alive():
+        worker.join(0.05)
+    if error:
+        raise error[0]
+    return outcome[0]
 
 
 @cache

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .rank import dependence_tolerance, independent_columns
+from .runtime import interruptible
 
 
 class FeatureSpan:
@@ -55,7 +56,7 @@ class WeightedFactor:
         A -= half @ Q.T
         A -= Q @ half.T
         A[np.diag_indices_from(A)] += shift
-        self._L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=1)
+        self._L, info = interruptible(len(A), lapack.dpotrf, A, lower=1, overwrite_a=1, clean=1)
         if info != 0:
             raise NotPositiveDefiniteError("the kernel matrix is not positive definite")
 
@@ -72,6 +73,6 @@ class WeightedFactor:
     @cached_property
     def scaled(self) -> FloatArray:
         """S P (PΦ̃P + sI)⁻¹ P, (m, m): I − H, with H the matrix that takes √d y to the fit."""
-        lower = np.tril(lapack.dpotri(self._L, lower=1)[0])
+        lower = np.tril(interruptible(len(self._L), lapack.dpotri, self._L, lower=1)[0])
         inverse = lower + np.tril(lower, -1).T
         return np.asarray(self._shift * inverse - self.span.Q @ self.span.Q.T)

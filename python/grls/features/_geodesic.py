@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,7 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "points_" in state:
+            require_well_formed(self.points_)
             self._tree = _searched(self.points_, self.metric)
 
     def _edges(self, graph_neighbors: int) -> sparse.csr_array:
@@ -181,7 +183,7 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
         k = min(graph_neighbors, n_points - 1)
         if k == 0:
             return sparse.csr_array((n_points, n_points))
-        lengths, ends = self._tree.kneighbors(n_neighbors=k)
+        lengths, ends = _neighbours_of_points(self._tree, self.points_, k)
         starts = np.repeat(np.arange(n_points), k)
         return sparse.csr_array((lengths.ravel(), (starts, ends.ravel())), shape=(n_points, n_points))
 
@@ -202,7 +204,8 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         require_well_formed(self.points_)
         k = min(self.graph_neighbors, self.points_.shape[0])
-        lengths, neighbours = self._tree.kneighbors(X, n_neighbors=k)
+        found = [self._tree.kneighbors(X[part], n_neighbors=k) for part in _parts(X, self.points_)]
+        lengths, neighbours = (np.concatenate(parts) for parts in zip(*found, strict=True))
         own_point = np.full(X.shape[0], -1, dtype=np.intp)  # where a row is a point of the graph
         for column in neighbours.T:
             same = _equal_rows(X, self.points_[column])
@@ -239,6 +242,40 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
         """Return ``geodesic_`` and the class."""
         check_is_fitted(self)
         return np.array([f"geodesic_{label}" for label in self.classes_], dtype=object)
+
+
+_PRODUCTS = 2**27  # of numbers that a search takes at a time, well within a second: Ctrl-C is heard between
+
+
+def _parts(X: Any, points: Any) -> Iterator[slice]:
+    """Return parts of the rows of X, so few at a time that a search among the points is soon done."""
+    step = max(1, _PRODUCTS // max(1, points.shape[0] * points.shape[1]))
+    return (slice(start, start + step) for start in range(0, X.shape[0], step))
+
+
+def _neighbours_of_points(tree: Any, points: Any, k: int) -> tuple[FloatArray, IndexArray]:
+    """Return the distances to the k nearest other points of each point, and which these are, (n, k)."""
+    lengths, ends = [], []
+    for part in _parts(points, points):
+        distances, found = tree.kneighbors(points[part], n_neighbors=k + 1)
+        own = found == np.arange(part.start, part.start + len(found))[:, None]
+        own[~own.any(axis=1), -1] = True  # others are at distance zero too: the farthest is one too many
+        lengths.append(distances[~own].reshape(-1, k))
+        ends.append(found[~own].reshape(-1, k))
+    return np.concatenate(lengths), np.concatenate(ends)
+
+
+def _closest(points: Any, members: IndexArray, others: IndexArray, metric: Any) -> tuple[int, int, float]:
+    """Return which two points of two sets are closest, and how close."""
+    best = (-1, -1, np.inf)
+    there = points[others]
+    for part in _parts(members, there):
+        here = members[part]
+        nearest, distance = pairwise_distances_argmin_min(points[here], there, metric=metric)
+        at = distance.argmin()
+        if distance[at] < best[2]:
+            best = (int(here[at]), int(others[nearest[at]]), float(distance[at]))
+    return best
 
 
 def _distinct(X: Any) -> tuple[IndexArray, IndexArray]:
@@ -285,10 +322,8 @@ def _joined(edges: Any, points: Any, rows: FloatArray, n_neighbors: int, metric:
             return graph
         for number in poor_pieces:
             members, others = np.flatnonzero(piece == number), np.flatnonzero(piece != number)
-            nearest, distance = pairwise_distances_argmin_min(points[members], points[others], metric=metric)
-            best = distance.argmin()
-            i, j = members[best], others[nearest[best]]
-            lengths[min(i, j), max(i, j)] = distance[best]
+            i, j, length = _closest(points, members, others, metric)
+            lengths[min(i, j), max(i, j)] = length
 
 
 def _nearest_sources(

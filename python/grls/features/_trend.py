@@ -129,7 +129,13 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
-        return np.asarray(self._monomials.transform(dense - origin))
+        values = np.asarray(self._monomials.transform(dense - origin))
+        if values.shape[1] != self._monomials.n_output_features_:
+            raise ValueError(
+                f"the monomials have {values.shape[1]} columns, expected "
+                f"{self._monomials.n_output_features_}: this transformer was changed after the fit"
+            )
+        return values
 
     def user_units(self) -> NDArray[np.float64] | None:
         """Return R (l, l) with β = Rb: b of the monomials about the middle, β of the plain ones.

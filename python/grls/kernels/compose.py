@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._validation import FloatArray, column_positions, integer, real, shown
 from .base import Kernel
-from .lowering import ColumnChoice, Columns, Lowering
+from .lowering import LARGEST_POWER, ColumnChoice, Columns, Lowering
 from .spectral import composed_density
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ class Power(_Unary):
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
-        lowering.combine("power", degree=integer(self.exponent, "Power.exponent", minimum=1))
+        exponent = integer(self.exponent, "Power.exponent", minimum=1, maximum=LARGEST_POWER)
+        lowering.combine("power", degree=exponent)
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return composed_density(self, omega)

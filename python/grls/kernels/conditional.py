@@ -6,7 +6,7 @@ from typing import Any
 
 from .._validation import integer, real
 from .base import Kernel
-from .lowering import Columns, Lowering
+from .lowering import LARGEST_POWER, Columns, Lowering
 from .radial import Radial
 
 
@@ -70,10 +70,13 @@ class Polyharmonic(Kernel):
     @property
     def order(self) -> int | None:  # type: ignore[override]
         """⌈n/2⌉ for odd degrees n, n/2 + 1 for even ones."""
-        return integer(self.degree, "Polyharmonic.degree", minimum=1) // 2 + 1
+        return self._checked_degree() // 2 + 1
+
+    def _checked_degree(self) -> int:
+        return integer(self.degree, "Polyharmonic.degree", minimum=1, maximum=LARGEST_POWER)
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
-        lowering.term("polyharmonic", columns, degree=integer(self.degree, "Polyharmonic.degree", minimum=1))
+        lowering.term("polyharmonic", columns, degree=self._checked_degree())
 
 
 class ThinPlate(Polyharmonic):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._validation import FloatArray, integer, real, shown
 from .base import Kernel
-from .lowering import Columns, Lowering
+from .lowering import LARGEST_POWER, Columns, Lowering
 from .spectral import no_density
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Polynomial(Kernel):
         return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
-        degree = integer(self.degree, "Polynomial.degree", minimum=1)
+        degree = integer(self.degree, "Polynomial.degree", minimum=1, maximum=LARGEST_POWER)
         c = real(self.c, "Polynomial.c", minimum=0)
         lowering.term("polynomial", columns, c, degree=degree, owner=self, tunes={"a": "c"})
 
@@ -198,7 +198,7 @@ class ArcCosine(Kernel):
             raise ValueError(f"ArcCosine.degree must be 0, 1 or 2, got {self.degree!r}")
         c = real(self.c, "ArcCosine.c", minimum=0)
         lowering.term("polynomial", columns, c, degree=1, owner=self, tunes={"a": "c"})
-        for _ in range(integer(self.layers, "ArcCosine.layers", minimum=1)):
+        for _ in range(integer(self.layers, "ArcCosine.layers", minimum=1, maximum=1000)):
             lowering.combine("arc_cosine", degree=degree)
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:

@@ -18,6 +18,8 @@ Columns = tuple[int, ...] | None  # None: all of them
 # What users may say: positions, names, a slice of either, booleans, or a function of X that gives these.
 ColumnChoice = int | str | slice | Sequence[int] | Sequence[str] | Sequence[bool] | Callable[[Any], Any]
 
+LARGEST_POWER = 2**31 - 1  # the core counts powers in 32 bits
+
 # Slots that belong to a group of columns, and not to a step.
 GROUP_SLOTS = ("widths", "periods", "maps")
 

@@ -1,0 +1,199 @@
+"""Ctrl-C at random moments of every kind of fit: ``python tests/fuzz/interrupts.py --count 200``.
+
+Each fit runs in a forked child, in an estimator that was fitted to other data before. It must end by
+KeyboardInterrupt soon after the signal, with everything of the earlier fit in place, and fit again. Delays
+are told, and depend on what else the machine does.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import grls
+import numpy as np
+from grls.features import PLSA, GeodesicKNN
+from grls.kernels import Gaussian, Laplace, Linear
+from scipy import sparse
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+G = Gaussian(2.0)
+
+
+def _data(m, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    return X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=m)
+
+
+def _labels(m, n_classes=2):
+    X, y = _data(m)
+    return X, np.digitize(y, np.quantile(y, np.linspace(0, 1, n_classes + 1)[1:-1]))
+
+
+def _topics(m):
+    rng = np.random.default_rng(0)
+    return sparse.csr_matrix(rng.poisson(0.2, size=(m, 400)).astype(float)), None
+
+
+# An estimator, its data for so many rows, and rows for a second or more on a quiet machine.
+FITS = {
+    "least squares": (lambda: grls.GRLSRegressor(G, regularization=0.1), _data, 4000),
+    "left out": (lambda: grls.GRLSRegressor(G, features="linear", regularization="loo"), _data, 2000),
+    "likelihood, optimised": (
+        lambda: grls.GRLSRegressor(Gaussian("medians"), regularization="reml", optimize=True),
+        _data,
+        900,
+    ),
+    "groups": (lambda: grls.GRLSRegressor(G, regularization="gcv"), _data, 2500),
+    "kernel chosen": (lambda: grls.GRLSRegressor(), _data, 800),
+    "conjugate gradients": (lambda: grls.GRLSRegressor(G, solver="cg", regularization=1e-4), _data, 6000),
+    "classes": (lambda: grls.GRLSClassifier(Laplace(2.0), regularization="loo"), _labels, 2000),
+    "centres": (lambda: grls.NystromGRLSRegressor(G, n_centers=1500), _data, 30000),
+    "centres, gradients": (
+        lambda: grls.NystromGRLSRegressor(G, n_centers=1000, solver="cg", regularization=1e-6),
+        _data,
+        30000,
+    ),
+    "centres by leverage": (
+        lambda: grls.NystromGRLSRegressor(G, n_centers=1000, centers="leverage"),
+        _data,
+        20000,
+    ),
+    "centres of clusters": (
+        lambda: grls.NystromGRLSRegressor(G, n_centers=500, centers="kmeans"),
+        _data,
+        20000,
+    ),
+    "machine": (lambda: grls.SVMGBClassifier(G, C=100.0, features="linear"), _labels, 5000),
+    "machine, inner points": (lambda: grls.SVMGBClassifier(G, C=10.0, solver="ipm"), _labels, 2000),
+    "machine, folds": (lambda: grls.SVMGBClassifier(G, C="cv"), _labels, 1500),
+    "machines": (lambda: grls.SVMGBClassifier(G, C=100.0), lambda m: _labels(m, 6), 6000),
+    "logistic": (lambda: grls.GRLogisticClassifier(G, regularization=1e-3), _labels, 2000),
+    "multinomial": (lambda: grls.GRLogisticClassifier(G, regularization=1e-2), lambda m: _labels(m, 4), 1200),
+    "quantiles": (lambda: grls.GRRegressor(G, loss="quantile", regularization=1e-4), _data, 3000),
+    "huber": (lambda: grls.GRRegressor(G, loss="huber", regularization=1e-4), _data, 3000),
+    "prior": (lambda: grls.PriorRLSRegressor(regularization="loo"), lambda m: _data(m, 1200), 1500),
+    "prior, gradients": (
+        lambda: grls.PriorRLSRegressor(regularization=1e-8, solver="cg"),
+        lambda m: _data(m, 2000),
+        3000,
+    ),
+    "components, all": (lambda: grls.KernelPCA(kernel=G, eigen_solver="dense"), _data, 3500),
+    "components, some": (lambda: grls.KernelPCA(20, G, eigen_solver="iterative"), _data, 5000),
+    "components of centres": (lambda: grls.KernelPCA(20, Linear(), n_centers=1200), _data, 30000),
+    "eigenfunctions": (lambda: grls.MercerExpansion(10, G), _data, 3000),
+    "topics": (lambda: PLSA(30, random_state=0, max_iter=2000, tol=0.0), _topics, 4000),
+    "neighbours": (lambda: GeodesicKNN(3), _labels, 20000),
+}
+
+
+def _small(name):
+    make, data, _ = FITS[name]
+    X, y = data(60)
+    if isinstance(X, np.ndarray) and X.shape[1] > 20:
+        X = X[:, :20]
+    model = make()
+    if "n_centers" in model.get_params() and model.n_centers:
+        model.set_params(n_centers=20)
+    if "n_components" in model.get_params() and (model.get_params()["n_components"] or 0) > 10:
+        model.set_params(n_components=5)
+    return model, X, y
+
+
+def interrupted(name, after):
+    """Interrupt a fit after so many seconds. Returns the delay, or None where the fit was done before."""
+    model, X, y = _small(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+        _, data, rows = FITS[name]
+        X_large, y_large = data(rows)
+        model.set_params(**FITS[name][0]().get_params(deep=False))
+        before = {key: id(value) for key, value in vars(model).items()}
+        sent = []
+
+        def send():
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        timer = threading.Timer(after, send)
+        delay = None
+        try:
+            timer.start()
+            model.fit(X_large, y_large)
+            timer.cancel()
+            timer.join()
+        except KeyboardInterrupt:
+            delay = time.perf_counter() - sent[0]
+            assert {key: id(value) for key, value in vars(model).items()} == before, (
+                "the earlier fit is not whole"
+            )
+        again, X, y = _small(name)
+        model.set_params(**again.get_params(deep=False))
+        model.fit(X, y)  # usable
+    return delay
+
+
+def in_a_child(name, after):
+    """Return the delay of an interrupt in a forked process, None, or what went wrong as text."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            answer = interrupted(name, after)
+        except BaseException as error:
+            answer = f"{type(error).__name__}: {error}"
+        os.write(writer, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writer)
+    text = b""
+    while chunk := os.read(reader, 4096):
+        text += chunk
+    os.close(reader)
+    _, status = os.waitpid(pid, 0)
+    return json.loads(text) if text else f"the process ended with status {status}"
+
+
+def main():
+    """Interrupt fits at random; the exit status is 1 where one was not left as it should."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--within", type=float, default=1.5, help="seconds in which the signal comes")
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    delays, worst, missed, wrong = [], {}, 0, []
+    names = list(FITS)
+    for number in range(options.count):
+        name = names[number % len(names)]
+        found = in_a_child(name, float(rng.uniform(0, options.within)))
+        if isinstance(found, str):
+            wrong.append(f"{name}: {found}")
+            print(wrong[-1], flush=True)
+        elif found is None:
+            missed += 1
+        else:
+            delays.append(found)
+            worst[name] = max(worst.get(name, 0.0), found)
+    if delays:
+        quantiles = ", ".join(f"{q:.0%} {np.quantile(delays, q):.3f} s" for q in (0.5, 0.9, 0.99, 1.0))
+        print(f"{len(delays)} interrupts of {len(names)} kinds of fits, {missed} fits were done before")
+        print(f"delays: {quantiles}")
+        for name, delay in sorted(worst.items(), key=lambda item: -item[1])[:5]:
+            print(f"  {name}: {delay:.3f} s")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {len(wrong)} went wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
