@@ -148,7 +148,7 @@ def test_a_reduced_matrix_says_at_one_shift_what_a_path_says():
 
 
 def test_a_shift_that_leaves_the_matrix_indefinite_has_no_values():
-    X, y = data()
+    _, y = data()
     arguments = {"data": -np.eye(60), "T": np.ones((60, 1)), "Y": y[:, None], "weights": None}
     arguments |= {"formula": None, "tolerance": 1e-12, "leave_one_out": True, "relative": False}
     for shifts in ([0.5], [0.5, 2.0]):

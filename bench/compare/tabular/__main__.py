@@ -109,6 +109,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", nargs="*", help="only these tables")
     parser.add_argument("--made-up", action="store_true", help="data that need no file, for a quick look")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--cpu", action="store_true", help="tell times in CPU seconds, for a busy machine")
     parser.add_argument("--again", nargs="*", default=[], help="methods whose stored cells are run again")
     options = parser.parse_args(arguments)
     data = {"linear": made_up()["linear"]} if options.made_up else tables()
@@ -128,7 +129,10 @@ def main(arguments: list[str] | None = None) -> None:
             writer.writeheader()
             writer.writerows(asdict(each) for each in results)
     command = f"python -m bench.compare.tabular --rows {options.rows} --seeds {options.seeds}"
-    write_report(results, options.out / f"report_{options.rows}", command, facts(ROOT), before)
+    if options.cpu:
+        command += " --cpu"
+    clock = "cpu_seconds" if options.cpu else "seconds"
+    write_report(results, options.out / f"report_{options.rows}", command, facts(ROOT), before, clock)
 
 
 if __name__ == "__main__":
