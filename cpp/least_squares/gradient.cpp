@@ -6,6 +6,7 @@
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
 #include "kernels/reverse.hpp"
+#include "least_squares/inverse.hpp"
 #include "matrices/factor.hpp"
 
 namespace grls {
@@ -301,18 +302,6 @@ class Contraction {
   std::size_t size_ = 0;
 };
 
-// B in place of the factor: rows and columns 0 … m-1 of A.
-void inverse_in_samples(const Context& context, const Basis& basis, Index m, BlockTriangle<double>& A) {
-  const Index n = A.pivots();
-  invert(context, A);
-  for (Index j = 0; j < A.block_columns(); ++j)
-    for (Index q = 0; q < A.width(j); ++q) {
-      const Index first = std::max(n, A.start(j));
-      std::fill_n(A.at(first, j) + q * A.ld(j), A.order() - first, 0.0);
-    }
-  if (basis.rank() > 0) transform(context, A, 0, m, basis.Z, basis.V);  // M B Mᵀ, M = I - Z Vᵀ
-}
-
 // A = left rightᵀ + keep A over the samples, left and right (m, r)
 void update(const Context& context, const Matrix<double>& left, const Matrix<double>& right, double keep,
             BlockTriangle<double>& A) {
@@ -337,14 +326,6 @@ Matrix<double> scaled_columns(const Context& context, BlockTriangle<double>& A, 
       }
     }
   });
-  return out;
-}
-
-Vector<double> diagonal_of(const BlockTriangle<double>& A, Index m) {
-  Vector<double> out(m);
-  for (Index j = 0; j < A.block_columns(); ++j)
-    for (Index q = 0; q < A.width(j) && A.start(j) + q < m; ++q)
-      out[A.start(j) + q] = A.at(A.start(j) + q, j)[q * A.ld(j)];
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "base/errors.hpp"
+#include "least_squares/inverse.hpp"
+#include "matrices/factor.hpp"
 
 namespace grls {
 namespace {
@@ -212,6 +214,48 @@ class ReducedKernelMatrix final : public ReducedMatrix {
   Matrix<double> Q1_;        // (m, l), with leave_one_out
 };
 
+// One shift needs no reduction: its factor and the inverse from it are a third of that work.
+Path path_at(const Context& context, const Problem& problem, double shift, bool relative) {
+  require(problem.formulation == Formulation::exact, "the regularization path needs formulation='exact'");
+  const Assembled<double> assembled = assemble_problem<double>(context, problem);
+  const Basis& basis = assembled.basis;
+  BlockTriangle<double>& A = *assembled.A;
+  const Index m = problem.Y.rows(), k = problem.Y.cols(), n = A.pivots(), l = m - n;
+  Path path = empty_path(scale_of(A, m), basis.kept, Vector<double>::Constant(1, shift), relative, k);
+  path.schur.assign(1, Matrix<double>::Constant(l, l, kUnknown));
+  path.r.assign(1, Matrix<double>::Constant(l, k, kUnknown));
+  path.diagonal.assign(1, Vector<double>::Constant(m, kUnknown));
+  path.c.assign(1, Matrix<double>::Constant(m, k, kUnknown));
+  path.D.assign(1, Matrix<double>::Constant(m, l, kUnknown));
+  shift_diagonal(path.shifts[0], m, A);
+  set_border(assembled.B, A);
+  try {
+    partial_llt(context, A);
+  } catch (const NotPositiveDefinite&) {
+    return path;
+  }
+  path.log_determinant[0] = 0;
+  for (Index i = 0; i < n; ++i) path.log_determinant[0] += 2 * std::log(*A.column(i, i));
+  path.schur[0] = symmetric_corner(A, n, m);
+  path.r[0] = rows_of(A, m, m + k, m).rightCols(l).transpose();
+  // The solutions of NᵀY and M₁₂, whose forward substitutions stand in the border.
+  Matrix<double> Z(n, k + l);
+  Z << rows_of(A, m, m + k, n).transpose(), rows_of(A, n, m, n).transpose();
+  path.quadratic.row(0) = Z.leftCols(k).colwise().squaredNorm();
+  solve_transposed(context, A, Z);
+  path.squared_norm.row(0) = Z.leftCols(k).colwise().squaredNorm();
+  Matrix<double> coordinates = Matrix<double>::Zero(m, k + l);
+  coordinates.topRows(n) = Z;
+  coordinates.bottomRightCorner(l, l) -= Matrix<double>::Identity(l, l);
+  const Matrix<double> in_samples = basis.times(coordinates);
+  path.c[0] = in_samples.leftCols(k);
+  path.D[0] = -in_samples.rightCols(l);  // D = Q₁ - N (H + sI)⁻¹ M₁₂
+  inverse_in_samples(context, basis, m, A);
+  path.diagonal[0] = diagonal_of(A, m);
+  path.trace[0] = path.diagonal[0].sum();  // the columns of N are orthonormal
+  return path;
+}
+
 }  // namespace
 
 std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& problem, bool leave_one_out) {
@@ -221,6 +265,7 @@ std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& pro
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out) {
   require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts of a path must be positive");
+  if (shifts.size() == 1 && leave_one_out) return path_at(context, problem, shifts[0], relative);
   return reduce(context, problem, leave_one_out)->at(context, shifts, relative);
 }
 

@@ -88,7 +88,7 @@ class ReducedMatrix {
 
 std::unique_ptr<ReducedMatrix> reduce(const Context& context, const Problem& problem, bool leave_one_out);
 
-// Reduction and path at once.
+// Reduction and path at once; one shift with leave_one_out comes from a factor, without a reduction.
 Path regularization_path(const Context& context, const Problem& problem, const Vector<double>& shifts,
                          bool relative, bool leave_one_out);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import cache
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 __all__ = ["KernelParameters", "Parametrised"]
@@ -45,6 +45,34 @@ def _names(cls: Any) -> tuple[str, ...]:
     return _parameters_of(cls.__init__)
 
 
+@cache
+def _positional_of(init: Any) -> tuple[str, ...] | None:
+    """Return the parameters that need no name; None: there is no limit to these."""
+    if init is object.__init__:
+        return ()
+    parameters = list(signature(init).parameters.values())[1:]
+    if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    return tuple(p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY)
+
+
+def _check_positions(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError where there are too many arguments without a name, or one of them has one too."""
+    names = _positional_of(cls.__init__)
+    if names is None:
+        return
+    if len(args) > len(names):
+        others = [name for name in _names(cls) if name not in names]
+        taken = f"only {', '.join(names)}" if names else "no argument"
+        raise TypeError(
+            f"{cls.__name__} takes {taken} without a name, and got {len(args)}"
+            + (f": write {others[0]}=…" if others else "")
+        )
+    for name in names[: len(args)]:
+        if name in kwargs:
+            raise TypeError(f"{cls.__name__} got {name} twice, once by its name and once without")
+
+
 def unknown(cls: type, name: str, elsewhere: dict[str, str]) -> str:
     """Return what to say of a parameter that a class does not have."""
     names = _names(cls)
@@ -66,6 +94,8 @@ class Parametrised:
         for name in kwargs:
             if name not in _names(cls):
                 raise TypeError(unknown(cls, name, cls._elsewhere))
+        if args:
+            _check_positions(cls, args, kwargs)
         return super().__new__(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import GRLogisticClassifier, GRLSRegressor, KernelPCA, SVMGBClassifier
-from grls.kernels import Constant, Gaussian, Laplace, Linear, Matern, Polynomial
+from grls.kernels import Constant, Gaussian, Laplace, Linear, Matern, Polynomial, ThinPlate
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -70,6 +70,21 @@ def test_a_fitted_kernel_shows_names(data):
     ids=["gamma", "alpha", "degree", "typo", "nonsense", "kernel-gamma", "length", "coef0", "none"],
 )
 def test_unknown_parameters_say_what_to_write(make, said):
+    with pytest.raises(TypeError, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Gaussian(1.0, 2.0, 3.0), "Gaussian takes only sigma without a name, and got 3"),
+        (lambda: Gaussian(1.0, sigma=2.0), "Gaussian got sigma twice"),
+        (lambda: GRLSRegressor("gaussian", "linear"), "GRLSRegressor takes only kernel.*write features=…"),
+        (lambda: ThinPlate(1), "ThinPlate takes no argument without a name"),
+    ],
+    ids=["many", "twice", "keyword-only", "none"],
+)
+def test_arguments_without_a_name_are_counted_by_the_class_itself(make, said):
     with pytest.raises(TypeError, match=said):
         make()
 

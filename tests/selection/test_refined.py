@@ -138,10 +138,26 @@ def test_a_reduced_matrix_says_at_one_shift_what_a_path_says():
         for name in ("c", "diagonal", "schur", "trace", "log_determinant", "quadratic"):
             # Of a small matrix all shifts are one product, whose last digits depend on their number.
             assert_allclose(getattr(one, name)[0], getattr(whole, name)[g], rtol=1e-12, atol=1e-14)
+        factored = _core.path(**arguments, shifts=np.array([shift]), relative=False)
+        for name in ("c", "D", "diagonal", "schur", "r", "trace", "quadratic", "squared_norm"):
+            assert_allclose(getattr(factored, name)[0], getattr(whole, name)[g], rtol=1e-9, atol=1e-12)
     with pytest.raises(ValueError, match="shifts of a path must be positive"):
         reduced.at(shifts=np.array([0.0]), relative=False)
     with pytest.raises(ValueError, match="shifts of a path must be positive"):
         reduced.at(shifts=np.array([]), relative=False)
+
+
+def test_a_shift_that_leaves_the_matrix_indefinite_has_no_values():
+    _, y = data()
+    arguments = {"data": -np.eye(60), "T": np.ones((60, 1)), "Y": y[:, None], "weights": None}
+    arguments |= {"formula": None, "tolerance": 1e-12, "leave_one_out": True, "relative": False}
+    for shifts in ([0.5], [0.5, 2.0]):
+        path = _core.path(**arguments, shifts=np.array(shifts))
+        for name in ("c", "D", "diagonal", "schur", "r", "trace", "log_determinant", "quadratic"):
+            assert np.isnan(getattr(path, name)[0]).all()
+            assert np.isfinite(getattr(path, name)[1:]).all()
+    with pytest.raises(ValueError, match="shifts of a path must be positive"):
+        _core.path(**arguments, shifts=np.array([0.0]))
 
 
 @pytest.mark.parametrize("name", CRITERIA)

@@ -74,11 +74,12 @@ def test_leave_one_out_of_a_classifier_equals_refits():
     "m", [3, 33, 64, 65, 97, 300, 700]
 )  # around one, two and many blocks of the reduction
 @pytest.mark.parametrize("backend", ["library", "eigen"])
-def test_the_path_equals_dense_numpy(m, backend):
+@pytest.mark.parametrize("shifts", [[1e-3, 1.0, 30.0], [1e-3], [30.0]])  # one comes from a factor
+def test_the_path_equals_dense_numpy(m, backend, shifts):
     X, y, weights = data(m)
     Phi = KERNEL(X)
     T = np.ones((m, 1))
-    shifts = np.array([1e-3, 1.0, 30.0])
+    shifts = np.array(shifts)
     _core.select_backend(name=backend)
     try:
         path = _core.path(

@@ -52,18 +52,27 @@ def shares(
 
 
 def write_report(
-    results: Sequence[Any], path: Path, command: str, machine: dict[str, Any], load: float | None
+    results: Sequence[Any],
+    path: Path,
+    command: str,
+    machine: dict[str, Any],
+    load: float | None,
+    clock: str = "seconds",
 ) -> None:
-    """Write path.md and path.svg."""
-    errors, seconds = by_cell(results, "error"), by_cell(results, "seconds")
+    """Write path.md and path.svg; `clock` is the field that times come from."""
+    errors, seconds = by_cell(results, "error"), by_cell(results, clock)
+    unit = "seconds" if clock == "seconds" else "CPU seconds"
     methods = list(dict.fromkeys(result.method for result in results))
     ranks = mean_ranks(errors, methods)
     order = sorted(methods, key=lambda method: ranks[method])
     seeds = len({result.seed for result in results})
+    ranked = sum(all(method in cell for method in methods) for cell in errors.values())
+    several = f"{seeds} splits" if seeds > 1 else "One split"
     lines = [
         f"Measured by `{command}` on {machine['processor']}, {machine['cores']} cores; commit "
-        f"{machine['commit']}; load before the run: {load}. {seeds} splits of 80/20; root mean squared error "
-        "over the standard deviation of the test rows, mean over splits. Columns as they are in the tables.",
+        f"{machine['commit']}; load before the run: {load}. {several} of 80/20; root mean squared error "
+        "over the standard deviation of the test rows, mean over splits. Columns as they are in the tables."
+        + ("" if ranked == len(errors) else f" Ranks are those on the {ranked} tables that all were run on."),
         "",
         "| table | rows | " + " | ".join(order) + " |",
         "| --- | ---: |" + " ---: |" * len(order),
@@ -80,8 +89,8 @@ def write_report(
         lines.append(f"| {data} | {n_train} | " + " | ".join(shown) + " |")
     lines.append("| mean rank | | " + " | ".join(f"{ranks[method]:.2f}" for method in order) + " |")
     time_row = [f"{np.median([cell[m] for cell in seconds.values() if m in cell]):.2f}" for m in order]
-    lines += ["| median seconds | | " + " | ".join(time_row) + " |", "", "Bold: within 1 % of the best.", ""]
-    lines += ["| peer | default no worse (1 %) | median seconds, peer ÷ ours |", "| --- | ---: | ---: |"]
+    lines += [f"| median {unit} | | " + " | ".join(time_row) + " |", "", "Bold: within 1 % of the best.", ""]
+    lines += [f"| peer | default no worse (1 %) | median {unit}, peer ÷ ours |", "| --- | ---: | ---: |"]
     for peer in order:
         if not peer.startswith(OURS):
             no_worse, of, ratio = shares(errors, seconds, peer)

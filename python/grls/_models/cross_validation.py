@@ -243,7 +243,7 @@ def _one_by_one(fitted: FittedProblem, kernel_variances: FloatArray | None) -> L
         mine = np.flatnonzero(fitted.gammas == gamma)
         shift = float(gamma * merged.total_weight)
         means = np.ascontiguousarray(merged.targets[:, mine])
-        path = merged.problem.reduced(means, leave_one_out=True).at(np.array([shift]))
+        path = merged.problem.path(means, np.array([shift]), relative=False, leave_one_out=True)
         e, share = merged.left_out_residuals(path.c[0], path.diagonal[0], shift, merged.deviations[:, mine])
         noise, copy = shift * fitted.noise, np.minimum(1.0, fitted.counts)
         # Of a copy that counts for less than a row the noise of a whole row, as everywhere.

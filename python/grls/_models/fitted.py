@@ -57,6 +57,9 @@ class FittedProblem:
 def solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **options: Any) -> Outputs:
     """Solve for all outputs: at once with one γ, or γ by γ where each output has its own."""
     n_outputs = targets.shape[1]
+    if np.ndim(gammas) == 0:
+        solution = problem.solve(np.ascontiguousarray(targets), float(gammas), **options)
+        return Outputs.join([(slice(None), solution)], n_outputs)
     each = np.broadcast_to(gammas, n_outputs)
     parts = []
     for gamma in np.unique(each):

@@ -29,11 +29,10 @@ class Leverage:
         root = np.zeros((T.shape[1], weighted.shape[1]))
         if weighted.shape[1] == 1:  # the constant, most often
             length = float(np.linalg.norm(weighted))
-            Q = weighted / length
             root[support] = 1 / length
-        else:
-            Q, R = linalg.qr(weighted, mode="economic")
-            root[support] = linalg.solve_triangular(R, np.eye(len(R)))
+            return cls(root, float(np.abs(weighted).max() / length) ** 2)
+        Q, R = linalg.qr(weighted, mode="economic")
+        root[support] = linalg.solve_triangular(R, np.eye(len(R)))
         return cls(root, float(np.max(np.einsum("ij,ij->i", Q, Q), initial=0.0)))
 
     @classmethod

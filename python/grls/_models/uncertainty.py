@@ -21,6 +21,7 @@ from .gradient import function_gradient, require_differentiable
 from .posterior import PosteriorFunction
 from .samples import FreeFeatures, Training, noise_variances
 
+_TINY = float(np.finfo(np.float64).tiny)
 _INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
 
@@ -40,19 +41,19 @@ class Uncertainty(PosteriorFunction):
         self.kernel_variance_, self.noise_variance_ = given.both(estimated, shifts)
         variance = self.kernel_variance_
         computed = chosen.feature_covariance(solution) * variance[:, None, None]
-        self._set_coefficient_errors(training, computed)
+        # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
+        self._undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
+        self._set_coefficient_errors(computed)
         self._set_inflation(training, computed)
         self._column_spreads = column_spreads(training.features.transformer, training.samples.given)
 
-    def _set_coefficient_errors(self, training: Training, computed: FloatArray) -> None:
+    def _set_coefficient_errors(self, computed: FloatArray) -> None:
         """Store the covariance of the features' coefficients, given (k, l, l) as they are computed with."""
         self._computed_cov = computed
         R = FreeFeatures(self.features_, self.feature_names_free_).user_units()
         covariance = computed.copy() if R is None else R @ computed @ R.T
-        # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
-        undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
-        self._undefined = undefined
-        covariance[:, undefined], covariance[:, :, undefined] = np.nan, np.nan
+        if self._undefined:
+            covariance[:, self._undefined], covariance[:, :, self._undefined] = np.nan, np.nan
         self.feature_coef_cov_ = covariance[0] if self._one_output else covariance
         diagonal = np.diagonal(covariance, axis1=1, axis2=2).T  # (l, k)
         std = np.sqrt(np.where(np.isnan(diagonal), np.nan, np.maximum(diagonal, 0)))
@@ -61,10 +62,8 @@ class Uncertainty(PosteriorFunction):
     def _set_inflation(self, training: Training, computed: FloatArray) -> None:
         """Store what the kernel part adds to the coefficients' variances; warn where it takes them over."""
         samples, T = training.samples, np.asarray(training.T, dtype=np.float64)
-        weights = np.ones(len(T)) if samples.weights is None else samples.weights
         inflation = np.full((T.shape[1], samples.targets.shape[1]), np.nan)
         kept = np.flatnonzero(self.feature_support_)
-        spread = _spread(T, weights)
         if len(kept) and self._leverage is not None:
             # With the kernel part known the noise is all there is.
             alone = np.outer(np.sum(self._leverage.root[kept] ** 2, axis=1), self.noise_variance_)
@@ -72,12 +71,13 @@ class Uncertainty(PosteriorFunction):
             with np.errstate(divide="ignore", invalid="ignore"):
                 inflation[kept] = own / alone
         self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
-        undefined = polynomial_columns(self.kernel_, samples.X, T)
+        if not (inflation > _INFLATED).any():
+            return
         std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
         # Large, and large because of the kernel: features may be ill-determined by themselves.
-        large = std * spread[:, None] > _spread(samples.targets, weights)
+        large = std * _spread(T, samples.weights)[:, None] > _spread(samples.targets, samples.weights)
         confounded = np.any(large & (inflation > _INFLATED), axis=1)
-        confounded[undefined] = False
+        confounded[self._undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])
             tuned = self.regularization == "reml" and hasattr(self, "optimization_")
@@ -316,11 +316,12 @@ class Uncertainty(PosteriorFunction):
             variance += np.einsum("ik,jk->ijk", slope, slope) if variance.ndim == 3 else slope**2
 
 
-def _spread(values: FloatArray, weights: FloatArray) -> FloatArray:
+def _spread(values: FloatArray, weights: FloatArray | None) -> FloatArray:
     """Return the weighted standard deviation of each column."""
-    away = values - np.average(values, axis=0, weights=weights)
-    size = np.abs(away).max(axis=0, initial=np.finfo(float).tiny)  # squares of large numbers are none
-    return np.asarray(size * np.sqrt(np.average((away / size) ** 2, axis=0, weights=weights)))
+    share = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
+    away = values - share @ values
+    size = np.abs(away).max(axis=0, initial=_TINY)  # squares of large numbers are none
+    return np.asarray(size * np.sqrt(share @ (away / size) ** 2))
 
 
 def require_likelihood(model: Any) -> None:

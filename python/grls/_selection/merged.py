@@ -32,6 +32,10 @@ class Selectable(Protocol):
 
     def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix: ...
 
+    def path(
+        self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool
+    ) -> Path: ...
+
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float: ...
 
 

@@ -218,14 +218,16 @@ class _Judge:
     loss: Loss
     targets: FloatArray  # (m, k) of the rows
     n_outputs: int  # that are judged each by itself; 1: all together
-    reduced: ReducedMatrix
+    reduced: ReducedMatrix | None  # None: there is but one shift
     variances: GivenVariances
 
     def predictions(self, g: int, t: float) -> FloatArray:
         """(m, k): of each row by the model without it, or without its group."""
         point = _Point(self.merged, self.path, g, t)
-        residuals = point.residuals() if self.criterion == "loo" else point.group_residuals(self.reduced)
-        return np.asarray(self.targets - residuals)
+        if self.criterion == "loo":
+            return np.asarray(self.targets - point.residuals())
+        assert self.reduced is not None
+        return np.asarray(self.targets - point.group_residuals(self.reduced))
 
     def __call__(self, g: int, t: float) -> FloatArray:
         """(n_outputs,)."""
@@ -358,11 +360,16 @@ def evaluate(
         "give regularization a number"
         + (', or use "gcv" or "reml", which take less' if per_sample else " or use fewer samples"),
     )
-    reduced = merged.problem.reduced(merged.targets, leave_one_out=per_sample)
+    reduced: ReducedMatrix | None = None
+    if len(shifts) > 1 or merged.groups is not None:
+        reduced = merged.problem.reduced(merged.targets, leave_one_out=per_sample)
     n_outputs = targets.shape[1] if per_output else 1
 
     def judge_at(shifts: FloatArray, *, relative: bool = False) -> _Judge:
-        path = reduced.at(shifts, relative=relative)
+        if reduced is None:
+            path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
+        else:
+            path = reduced.at(shifts, relative=relative)
         return _Judge(merged, path, criterion, loss, targets, n_outputs, reduced, variances)
 
     judge = judge_at(shifts, relative=relative)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 
 from .. import _core
@@ -32,9 +33,7 @@ class _Hierarchy:
     folder: str  # under the root of all control groups
     limit: str
     usage: str
-    reclaimable: (
-        bytes  # of memory.stat: pages of files that were read, which the system gives back when asked
-    )
+    reclaimable: bytes  # its name in memory.stat: pages of files, which the system gives back when asked
 
 
 _UNIFIED = _Hierarchy("", "memory.max", "memory.current", b"\ninactive_file ")
@@ -92,10 +91,22 @@ def _system_free() -> int | None:
         return None
 
 
+# A small fit asks several times, and takes less time than the answers: one is good for so many seconds, in
+# which no more than some 100 MB can be filled.
+_GOOD_FOR = 0.02
+_answer: tuple[float, int | None] = (-1.0, None)  # when it was read, and what
+
+
 def available() -> int | None:
     """Return the bytes of memory that can still be used, or None where the platform does not tell."""
-    known = [free for free in (_system_free(), _control_group_free()) if free is not None]
-    return min(known, default=None)
+    global _answer
+    read, free = _answer
+    now = time.monotonic()
+    if not 0 <= now - read < _GOOD_FOR:
+        known = [free for free in (_system_free(), _control_group_free()) if free is not None]
+        free = min(known, default=None)
+        _answer = (now, free)
+    return free
 
 
 def _gib(size: float) -> str:

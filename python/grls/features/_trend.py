@@ -99,7 +99,7 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         ndarray of shape (n, l)
             The constant first, then by degree.
         """
-        return self._monomials_at(X, np.zeros_like(self.centre_) if hasattr(self, "centre_") else 0.0)
+        return self._monomials_at(X, middle=False)
 
     def about_the_middle(self, X: Any) -> NDArray[np.float64]:
         """Return the monomials of ``X - centre_``, which span the same: those that estimators compute with.
@@ -114,10 +114,9 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         ndarray of shape (n, l)
             In the order of `transform`.
         """
-        check_is_fitted(self)
-        return self._monomials_at(X, self.centre_)
+        return self._monomials_at(X, middle=True)
 
-    def _monomials_at(self, X: Any, origin: Any) -> NDArray[np.float64]:
+    def _monomials_at(self, X: Any, *, middle: bool) -> NDArray[np.float64]:
         check_is_fitted(self)
         if self.degree == 0 and not is_table_of_numbers(X):
             return np.ones((as_rows(X).shape[0], 1))
@@ -129,7 +128,7 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
-        values = np.asarray(self._monomials.transform(dense - origin))
+        values = np.asarray(self._monomials.transform(dense - self.centre_ if middle else dense))
         if values.shape[1] != self._monomials.n_output_features_:
             raise ValueError(
                 f"the monomials have {values.shape[1]} columns, expected "

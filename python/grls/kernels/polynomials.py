@@ -67,6 +67,8 @@ def polynomial_columns(kernel: Kernel, X: Any, T: FloatArray) -> list[int]:
     features have no variance of their own. Those of the others have.
     """
     demands = kernel.demands(X.shape[1]) if kernel.order else []
+    if not demands:
+        return []
     involved = np.zeros(T.shape[1], dtype=bool)
     sizes = np.linalg.norm(T, axis=0)
     scaled = np.asarray(T, dtype=np.float64) / np.where(sizes > 0, sizes, 1)
