@@ -50,14 +50,14 @@ py::array_t<double> covariance(const Posterior& self, const Formula& formula, co
   return out;
 }
 
-GivenKernelValues given_values(const Values& K) {
+GivenKernelColumns given_values(const Values& K) {
   require(K.ndim() == 2, "kernel values must have 2 dimensions, got ", K.ndim());
   return {K.data(), K.shape(0), K.shape(1)};
 }
 
 Vector<double> variance_of_given(const Posterior& self, Vector<double> prior, const Values& K,
                                  const Matrix<double>& T_new, int threads) {
-  const GivenKernelValues values = given_values(K);
+  const GivenKernelColumns values = given_values(K);
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
   self.add_to_variance(context, values, T_new, prior);
@@ -66,7 +66,7 @@ Vector<double> variance_of_given(const Posterior& self, Vector<double> prior, co
 
 py::array_t<double> covariance_of_given(const Posterior& self, const Values& prior, const Values& K,
                                         const Matrix<double>& T_new, int threads) {
-  const GivenKernelValues values = given_values(K);
+  const GivenKernelColumns values = given_values(K);
   require(prior.ndim() == 2 && prior.shape(0) == values.points && prior.shape(1) == values.points,
           "the prior covariance of ", values.points, " points has another shape");
   py::array_t<double> out({values.points, values.points});

@@ -20,7 +20,7 @@ class Columns {
  public:
   Columns(const Context& context, const KernelColumns& values)
       : scratch_(static_cast<std::size_t>(context.threads())) {
-    if (const auto* given = std::get_if<GivenKernelValues>(&values)) {
+    if (const auto* given = std::get_if<GivenKernelColumns>(&values)) {
       given_ = given;
       m_ = given->m;
       points_ = given->points;
@@ -65,7 +65,7 @@ class Columns {
   }
 
  private:
-  const GivenKernelValues* given_ = nullptr;
+  const GivenKernelColumns* given_ = nullptr;
   bool few_ = false;
   Index m_ = 0, points_ = 0;
   std::optional<KernelTiles<double>> kernel_;
@@ -93,7 +93,7 @@ Posterior::Posterior(const Context& context, const Problem& problem) : m_(proble
 
 void Posterior::check(const KernelColumns& values, const Matrix<double>& T_new) const {
   Index m = 0, points = 0;
-  if (const auto* given = std::get_if<GivenKernelValues>(&values)) {
+  if (const auto* given = std::get_if<GivenKernelColumns>(&values)) {
     m = given->m;
     points = given->points;
   } else {

@@ -25,11 +25,11 @@ struct KernelOfNewRows {
   const Rows& samples;
   const Rows& rows;
 };
-struct GivenKernelValues {
+struct GivenKernelColumns {
   const double* data;  // (points, m), row-major
   Index points, m;
 };
-using KernelColumns = std::variant<KernelOfNewRows, GivenKernelValues>;
+using KernelColumns = std::variant<KernelOfNewRows, GivenKernelColumns>;
 
 class Posterior {
  public:
