@@ -59,6 +59,7 @@ def synthetic(n: int, seed: int) -> Scene:
     return Scene("synthetic", both, y, both[:0], y[:0], Gaussian(5.0).on(list(range(50))), 19)
 
 
+ROWS = {"digits": 10_000, "neighbours": 10_000, "objects": 720}  # all that there are
 PLACES: dict[str, Callable[[int, int], Scene]] = {**SCENES, "neighbours": neighbours, "synthetic": synthetic}
 
 
@@ -247,7 +248,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m bench.svm.speed", description="The price of features; small problems beside SVC."
     )
     parser.add_argument("--scenes", nargs="*", choices=sorted(PLACES), default=list(PLACES))
-    parser.add_argument("--rows", type=int, default=4000, help="training rows of a scene")
+    parser.add_argument("--rows", type=int, default=4000, help="training rows of a scene of any size")
+    parser.add_argument("--most", type=int, default=10_000, help="training rows of a scene")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--small", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seed", type=int, default=0)
@@ -263,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(each, flush=True)
     try:
         for name in settings.scenes:
-            n = min(settings.rows, 720) if name == "objects" else settings.rows
+            n = min(ROWS.get(name, settings.rows), settings.most)
             prices.append(price(PLACES[name](n, settings.seed), settings.repetitions))
             print(prices[-1], flush=True)
     except FileNotFoundError as error:
