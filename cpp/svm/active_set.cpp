@@ -16,7 +16,9 @@ constexpr double kFeasible = 1e-9;     // |Uᵀc| / |c|
 constexpr double kLeverage = 0.5;      // of a row, from which on the basis is made for the others
 constexpr double kReach = 1e6;         // how small beside that row what others have of it may be
 constexpr double kAcross = 0.1;        // of the gap allowed: what gammaᵀUᵀc may take,
-constexpr double kLeastAcross = 1e-5;  // and what it is brought down to
+constexpr double kLeastAcross = 1e-5;  // and what it is brought down to,
+constexpr double kLeastGap = 1e-10;    // of a gap not below that
+constexpr double kRounding = 1e-15;    // of a relative gap
 constexpr int kPolish = 3;             // in so many rounds
 constexpr double kRefined = 1e-9;      // what a solution may leave of its right-hand side
 constexpr double kSettled = 1e-10;     // a residual of a member that is rounding
@@ -82,7 +84,7 @@ class ActiveSet {
     scale_ = U_.rowwise().norm();
     const double usual = std::sqrt(static_cast<double>(r_) / static_cast<double>(m_));
     for (double& scale : scale_) scale = scale > usual ? usual / scale : 1;
-    g_ = grls::solved(to_gamma_, point.gamma);
+    g_ = r_ > 0 ? grls::solved(to_gamma_, point.gamma) : Vector<double>(0);
     anchor_ = g_;
     for (Index i = 0; i < m_; ++i)
       if (is_inside(i)) members_.push_back(i);
@@ -101,12 +103,13 @@ class ActiveSet {
       const double change = descend();
       look();
       const Certificate& now = point_.certificate;
-      const double across = now.across / (options_.tolerance * now.scale);
+      const double across = now.across / (std::max(options_.tolerance, kLeastGap) * now.scale);
       out.converged = now.relative() <= options_.tolerance && now.infeasibility <= kFeasible &&
                       (across <= kLeastAcross || (across <= kAcross && ++polished_ > kPolish));
       if (out.converged || n() > options_.max_members) break;
-      stalled = now.relative() < 0.999 * best ? 0 : stalled + 1;
-      best = std::min(best, now.relative());
+      const double left = std::max(now.relative(), kRounding);
+      stalled = left < 0.999 * best ? 0 : stalled + 1;
+      best = std::min(best, left);
       if (stalled > kPatience || !std::isfinite(change)) break;
       const bool settled = inner_ <= std::max(0.1 * outer_, kSettled) || now.relative() <= options_.tolerance;
       if (!settled && ++unsettled_ > 3) break;
@@ -164,7 +167,9 @@ class ActiveSet {
     invert();
   }
 
-  void invert() { inverse() = inverse_of(matrix()); }
+  void invert() {
+    if (r_ + n() > 0) inverse() = inverse_of(matrix());
+  }
 
   // The solution, refined: what rounding has done to the inverse is noticed, and then it is made afresh.
   Vector<double> solved(const Vector<double>& rhs) {
@@ -198,6 +203,7 @@ class ActiveSet {
 
   // Steps of the members until none is stopped by a bound; the image then follows. Returns how much moved.
   double descend() {
+    if (r_ + n() == 0) return 0;
     const Vector<double> before = point_.c;
     Vector<double> rhs(r_ + n());
     rhs.head(r_) = delta_ * (g_ - anchor_) - U_.transpose() * point_.c;

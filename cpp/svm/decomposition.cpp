@@ -63,9 +63,9 @@ class Decomposition {
   }
 
   // Whether an active set of at most so many members solves the problem from here.
-  bool finish(Index members, Index& rounds) {
+  bool finish(Index members, double tolerance, Index& rounds) {
     ActiveSetOptions options;
-    options.tolerance = options_.tolerance;
+    options.tolerance = tolerance;
     options.max_members = std::min(members, rows_.capacity());
     options.max_rounds = options_.max_rounds - rounds;
     ActiveSetPoint point{c_, gamma_, image_, certificate_};
@@ -85,7 +85,7 @@ class Decomposition {
     c_ = restored(qp_, before);
     shift_image(c_ - before);
     certificate_ = certify(qp_, c_, image_, gamma_);
-    if (!(certificate_.relative() <= options_.tolerance)) {
+    if (!(certificate_.relative() <= tolerance)) {
       c_ = before;
       image_ = image;
       certificate_ = point.certificate;
@@ -110,7 +110,8 @@ class Decomposition {
     NativeSolution out;
     if (is_along_) {
       look();
-      out.converged = finish(m_ <= kFewSamples ? kMostMembers : 3 * qp_.U.cols() + 40, out.rounds);
+      out.converged =
+          finish(m_ <= kFewSamples ? kMostMembers : 3 * qp_.U.cols() + 40, options_.tolerance, out.rounds);
     }
     double best = std::numeric_limits<double>::infinity();
     int stalled = 0;
@@ -125,7 +126,7 @@ class Decomposition {
       if (V_.cols() > 0 && !direct_ && !std::isfinite(qp_.tau) && qp_.is_plain() &&
           out.rounds >= next_attempt) {
         next_attempt = 2 * out.rounds;
-        if (restore() && finish(kMostMembers, out.rounds)) {
+        if (restore() && finish(kMostMembers, options_.tolerance, out.rounds)) {
           out.converged = true;
           break;
         }
@@ -143,6 +144,8 @@ class Decomposition {
       if (violation_ > 0) round();
     }
     if (out.converged && options_.restores && V_.cols() > 0 && !std::isfinite(qp_.tau)) restore();
+    if (out.converged && certificate_.relative() > options_.exact && options_.exact > 0)
+      out.converged = finish(kMostMembers, options_.exact, out.rounds);
     out.c = c_;
     out.gamma = gamma_;
     out.image = image_;

@@ -26,6 +26,7 @@ struct NativeOptions {
   double max_work = std::numeric_limits<double>::infinity();  // numbers that steps may touch
   double cache_bytes = 0;
   bool restores = false;  // whether what tolerances leave of Uᵀc is removed at the end
+  double exact = 0;       // the gap that an active set then brings the solution to; 0: as it is
 };
 
 struct NativeSolution {

@@ -17,8 +17,11 @@ namespace grls {
 namespace {
 
 constexpr double kSinglePrecision = 1e-5;      // gaps from here on are reached with kernel values in float32
-constexpr Index kExactSamples = 300;           // up to here the interior point method costs next to nothing
-constexpr double kExact = 1e-9;                // the gap it is then left with
+constexpr Index kExactSamples = 300;           // up to here exact solutions cost next to nothing
+constexpr double kWorkOfAPair = 5;             // numbers touched in solving a small pair, divided by m²
+constexpr double kRough = 3e-2;                // the gap from which on an active set is faster,
+constexpr double kExact = 1e-12;               // and the one that it leaves
+constexpr double kRounding = 1e-13;            // of a coefficient's room between its bounds
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
 // What an interior point method costs in the numbers that decomposition touches, divided by m³.
@@ -205,6 +208,34 @@ Outcome by_decomposition(const Context& context, const SvmProblem& problem, cons
                   solution.image);
 }
 
+// Coefficients that rounding alone keeps from a bound put on it: they do not fix the constant.
+Vector<double> rounded(const SvmQp& qp, Vector<double> c) {
+  for (Index i = 0; i < c.size(); ++i) {
+    const double little = kRounding * (qp.upper[i] - qp.lower[i]);
+    if (qp.upper[i] - c[i] <= little) c[i] = qp.upper[i];
+    if (c[i] - qp.lower[i] <= little) c[i] = qp.lower[i];
+  }
+  return c;
+}
+
+// The solution of few samples with no more features than a constant.
+Outcome exactly(const Context& context, const SvmProblem& problem, const Pair& pair,
+                const Vector<double>& start) {
+  const auto size = static_cast<double>(pair.order.size());
+  NativeOptions options;
+  options.tolerance = std::max(problem.tolerance, kRough);
+  options.max_rounds = problem.max_iterations;
+  options.cache_bytes = problem.cache_bytes;
+  options.max_work = kInteriorPointWork * size * size * size;
+  options.exact = std::min(problem.tolerance, kExact);
+  const NativeSolution found = decompose<double>(context, pair.qp, pair.balanced(), problem.gram, pair.order,
+                                                 options, start, Vector<double>());
+  Outcome out = finished(context, problem, pair,
+                         {rounded(pair.qp, found.c), found.gamma, {}, found.rounds, false}, found.image);
+  out.converged = out.converged && found.converged;
+  return out;
+}
+
 Outcome by_interior_point(const Context& context, const SvmProblem& problem, const Pair& pair) {
   DenseHessian hessian(context, problem.gram, pair.order);
   const double tolerance = std::min(1e-2 * problem.tolerance, 1e-10);
@@ -239,6 +270,10 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     // An active set of few members, which is what nearly separable classes have, is as exact and faster.
     first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);
     if (first.converged) return first;
+  }
+  if (small && problem.definite && !pair.has_features() && pair.features.basis.rank() < m) {
+    first = exactly(context, problem, pair, start);
+    if (first.converged || first.iterations >= problem.max_iterations) return first;
   }
   if (problem.solver == SvmSolver::interior_point || pair.features.basis.rank() >= m || small) {
     first = by_interior_point(context, problem, pair);
@@ -315,7 +350,16 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     for (const Index p : wanted) solve_one(context, p);
   } else {
     // A thread a pair. Whoever is stopped elsewhere stops here too, and Ctrl-C reaches the calling thread.
-    parallel_for(context, count, context.threads(), [&](Index k, const Worker& worker) {
+    double work = 0;
+    IndexList sizes(static_cast<std::size_t>(problem.n_classes), 0);
+    for (const Index label : problem.labels) ++sizes[static_cast<std::size_t>(label)];
+    for (const Index p : wanted) {
+      const auto [a, b] = pairs[static_cast<std::size_t>(p)];
+      const auto m =
+          static_cast<double>(sizes[static_cast<std::size_t>(a)] + sizes[static_cast<std::size_t>(b)]);
+      work += kWorkOfAPair * m * m;
+    }
+    parallel_for(context, count, workers_for(context, work), [&](Index k, const Worker& worker) {
       const Context own(1, [&] {
         if (worker.stopped()) throw std::runtime_error("stopped");
         if (worker.id() == 0) context.poll();

@@ -22,6 +22,7 @@ struct SvmProblem {
   Vector<double> weights = {};  // (m) w, positive
   double feature_variance = std::numeric_limits<double>::infinity();
   double dependence = 0;  // tolerance of dependent features
+  bool definite = false;  // whether the kernel is known to be positive definite
   SvmSolver solver = SvmSolver::automatic;
   double tolerance = 1e-4;
   Index max_iterations = 10000;

@@ -70,20 +70,22 @@ void WorkingSet<S>::move(Index i, double to) {
 
 template <class S>
 Index WorkingSet<S>::block_of_best() const {
-  return static_cast<Index>(std::max_element(best_.begin(), best_.end()) - best_.begin()) * kBlock;
+  return static_cast<Index>(std::max_element(best_.begin(), best_.end()) - best_.begin());
 }
 
-// The place in its block where `value` is largest.
-template <class Value>
-Index place_of_largest(Index first, const Value& value) {
-  Index place = first;
-  auto most = value(first);
-  for (Index i = first + 1; i < first + kBlock; ++i)
-    if (const auto other = value(i); other > most) {
-      most = other;
-      place = i;
-    }
+// The first place in its block where `reaches` holds, which rounding may deny to all: then the last.
+template <class Reaches>
+Index first_place(Index block, const Reaches& reaches) {
+  Index place = block * kBlock;
+  for (const Index last = place + kBlock - 1; place < last; ++place)
+    if (reaches(place)) break;
   return place;
+}
+
+// As large as the largest, but for rounding.
+template <class S>
+S nearly(S largest) {
+  return largest * (1 - 8 * std::numeric_limits<S>::epsilon());
 }
 
 template <class S>
@@ -98,8 +100,10 @@ Index WorkingSet<S>::solve_pairs(S tolerance, Index max_steps) {
   S* const r = residual_.data();
   vmath::smo_move_pair(r, row(0), S(0), row(0), S(0), up_.data(), stride_, best_.data());
   for (Index steps = 0; steps < max_steps; ++steps) {
+    const Index rising = block_of_best();
+    const S highest = best_[static_cast<std::size_t>(rising)];
     const Index i =
-        place_of_largest(block_of_best(), [&](Index k) { return r[k] - up_[static_cast<std::size_t>(k)]; });
+        first_place(rising, [&](Index k) { return r[k] - up_[static_cast<std::size_t>(k)] >= highest; });
     if (up_[static_cast<std::size_t>(i)] == kNever) return steps;
     const S* const k_i = row(i);
     const S rise = r[i] - up_[static_cast<std::size_t>(i)], k_ii = diagonal_[static_cast<std::size_t>(i)];
@@ -110,9 +114,11 @@ Index WorkingSet<S>::solve_pairs(S tolerance, Index max_steps) {
       return std::max(k_ii + diagonal_[static_cast<std::size_t>(k)] - 2 * k_i[k], vmath::kCurvature<S>);
     };
     const auto apart = [&](Index k) { return rise - r[k] + down_[static_cast<std::size_t>(k)]; };
-    const Index j = place_of_largest(block_of_best(), [&](Index k) {
+    const Index falling = block_of_best();
+    const S gain = nearly(best_[static_cast<std::size_t>(falling)]);
+    const Index j = first_place(falling, [&](Index k) {
       const S open = std::max(apart(k), S(0));
-      return open * open / curvature(k);
+      return open * open >= gain * curvature(k);
     });
     if (i == j || down_[static_cast<std::size_t>(j)] == -kNever) return steps;
 
@@ -138,10 +144,12 @@ Index WorkingSet<S>::solve_singles(S tolerance, Index max_steps) {
   S widest = moved_by(0, S(0));
   for (Index steps = 0; steps < max_steps; ++steps) {
     if (!(widest > tolerance)) return steps;
-    const Index i = place_of_largest(block_of_best(), [&](Index k) {
+    const Index block = block_of_best();
+    const S gain = nearly(best_[static_cast<std::size_t>(block)]);
+    const Index i = first_place(block, [&](Index k) {
       const auto p = static_cast<std::size_t>(k);
       const S open = std::max({r[k] - up_[p], down_[p] - r[k], S(0)});
-      return open * open / std::max(diagonal_[p], vmath::kCurvature<S>);
+      return open * open >= gain * std::max(diagonal_[p], vmath::kCurvature<S>);
     });
     const auto k = static_cast<std::size_t>(i);
     if (i >= n_) return steps;

@@ -34,7 +34,7 @@ class WorkingSet {
   void move(Index i, double to);
   double ceiling(std::size_t k) const { return has_kink_[k] && c_[k] < 0 ? 0 : upper_[k]; }
   double floor(std::size_t k) const { return has_kink_[k] && c_[k] > 0 ? 0 : lower_[k]; }
-  Index block_of_best() const;
+  Index block_of_best() const;  // of the blocks of kBlock coefficients
   Index solve_pairs(S tolerance, Index max_steps);
   Index solve_singles(S tolerance, Index max_steps);
 

@@ -535,6 +535,7 @@ def svm_fit(
     cache_bytes: float,
     start: _Floats | None = None,
     only: Sequence[int] = ...,
+    definite: bool = False,
     threads: int = 0,
 ) -> SvmSolution: ...
 def piecewise_fit(

@@ -28,6 +28,7 @@ from ._models.pairs_of_classes import (
     parts_of,
     pose,
     scores_of,
+    shared_matrix,
     solve_by_osqp,
     winners,
 )
@@ -90,8 +91,10 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
         method that factorises the kernel matrix of each pair a dozen times or two, exact and indifferent to
         C, for thousands of samples; "osqp" hands the paper's quadratic program to OSQP, for hundreds. "auto"
-        takes "ipm" for small pairs and "native" for the others; up to 6000 samples "ipm" takes over where
-        "native" has worked as long as "ipm" would have. Where either gets stuck, "native" as it may with
+        solves pairs of up to 300 samples exactly, whatever `tol`: by "native" and an active set where the
+        kernel is known to be positive definite and there is at most a constant, else by "ipm". For others it
+        takes "native"; up to 6000 samples "ipm" takes over where that has worked as long as "ipm" would
+        have. Where either gets stuck, "native" as it may with
         a C or a tolerance out of all proportion, "ipm" where the features alone separate the classes, the
         other one finishes the work. Where the kernel is not positive definite (sigmoid), "auto" is "native",
         with an `IndefiniteKernelWarning`. Conditionally positive definite kernels of order 1 need no matrix
@@ -380,7 +383,9 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
             self.C_, self.feature_variance_ = float(self.C), float(self.feature_variance)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         posed = pose(problem, self.feature_variance_, polynomials, conditional=conditional)
-        task = Task(training.kernel, posed.problem, labels, classes, pairs, solver, by_osqp)
+        task = Task(
+            training.kernel, shared_matrix(posed.problem, labels), labels, classes, pairs, solver, by_osqp
+        )
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = self._hard_margin(task, start)
@@ -555,6 +560,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
                 if self.solver == "ipm"
                 else "use a smaller cache_size"
             )
+        need += memory.pairs_bytes(m, n_pairs, int(labels.max()) + 1)
         memory.require(8.0 * m**2 * stored + need, f"a support vector machine of {m} samples", way_out)
 
     def _start(

@@ -292,3 +292,19 @@ def test_every_scene_of_many_rows_runs(tmp_path):
     by_name = {r["name"]: r for r in measured}
     assert float(by_name["grls"]["error"]) <= float(by_name["Nystroem + RidgeClassifier"]["error"]) + 10
     assert all(float(r["seconds"]) > 0 for r in measured)
+
+
+def test_the_price_of_features_is_told_pair_by_pair(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.svm import speed
+
+    price = speed.price(speed.synthetic(120, 0), 1)
+    assert (price.m, price.n_features, price.n_pairs) == (120, 20, 1)
+    assert price.ratio == pytest.approx(price.features / price.constant)
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    small = speed.small("line", X, (X[:, 0] > 0).astype(int), 1.0, 1.0, 1)
+    assert small.ratio == pytest.approx(small.grls / small.svc)
+    machine = {"processor": "p", "cores": 1, "packages": {}, "commit": "c", "load": 0.0}
+    told = speed.markdown([price], [small], machine)
+    assert "| synthetic | 120 | 20 |" in told
+    assert "| line | 40 | 2 | 1 |" in told

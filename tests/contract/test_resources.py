@@ -360,3 +360,51 @@ def test_the_estimate_is_near_the_peak(case):
     assert run.returncode == 0, run.stderr
     peak, estimate = map(float, run.stdout.split())
     assert 0.6 * estimate < peak < 1.15 * estimate + 8e6  # and what does not grow with the squares
+
+
+PEAK_OF_PAIRS = """
+import sys
+from pathlib import Path
+import numpy as np
+from grls import SVMGBClassifier
+from grls._solvers import memory
+from grls.kernels import Gaussian
+
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+
+n, each = int(sys.argv[1]), int(sys.argv[2])
+y = np.repeat(np.arange(n), each)
+X = np.random.default_rng(0).normal(size=(len(y), 4)) + y[:, None] % 7
+model = SVMGBClassifier(Gaussian(2.0), C=1.0, solver=sys.argv[3], cache_size=20)
+model.fit(X[::each // 4], y[::each // 4])
+asked = []
+memory.require = lambda size, *_: asked.append(size)
+before = peak()
+model.fit(X, y)
+print(peak() - before, asked[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
+@pytest.mark.parametrize(
+    ("n_classes", "each", "solver"),
+    [(40, 40, "auto"), (2, 1300, "ipm"), (3, 1000, "native"), (3, 700, "auto")],
+)
+def test_what_a_fit_asks_for_is_near_its_peak(n_classes, each, solver):
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK_OF_PAIRS, str(n_classes), str(each), solver],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env={**os.environ, "GRLS_NUM_THREADS": "2"},
+    )
+    assert run.returncode == 0, run.stderr
+    peak, estimate = map(float, run.stdout.split())
+    assert peak < 1.15 * estimate + 8e6  # and what does not grow with the samples
+    if solver == "ipm":  # others set memory aside for what they may have to do
+        assert peak > 0.5 * estimate

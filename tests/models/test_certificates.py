@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from grls import SVMGBClassifier
+from grls.exceptions import SeparableFeaturesWarning
 from grls.kernels import Gaussian, Laplace, Linear, Polynomial
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -90,3 +91,28 @@ def test_a_finite_feature_variance_is_part_of_the_gap():
     X, y = X[50:], y[50:]
     model = SVMGBClassifier(Gaussian(1.0), features="linear", feature_variance=2.0, tol=1e-6, C=1.0).fit(X, y)
     assert 0 <= model.duality_gap_[0] <= 1e-6
+
+
+@pytest.mark.parametrize("kind", ["separable", "nearly separable", "dependent"])
+@pytest.mark.parametrize("C", [1.0, 30.0])
+def test_all_solvers_reach_the_same_objective_with_hard_features(kind, C):
+    random = np.random.default_rng(1)
+    X = random.standard_normal((120, 4))
+    score = X @ np.arange(1, 5)
+    y = (score > 0).astype(int)
+    if kind != "separable":
+        y[np.argsort(np.abs(score))[8:20:3]] ^= 1
+    last = X[:, 0] + 1e-5 * X[:, 1] ** 2 if kind == "dependent" else X[:, 0] ** 2
+    T = np.column_stack([np.ones(len(X)), X, last])
+    kernel = Gaussian(2.0)
+    objectives = []
+    for solver in ("native", "ipm", "auto", "osqp"):
+        model = SVMGBClassifier(kernel, features=lambda X: T, C=C, solver=solver, tol=1e-6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparableFeaturesWarning)
+            model.fit(X, y)
+        primal, gap = certificate(model, kernel, X, y, C)
+        assert gap <= 1.1e-6, solver
+        assert model.objective_[0] == pytest.approx(primal, rel=1e-6, abs=1e-9 * C * len(X))
+        objectives.append(primal)
+    assert np.ptp(objectives) <= 1e-6 * max(np.max(objectives), 1e-6 * C * len(X))

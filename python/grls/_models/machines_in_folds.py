@@ -101,7 +101,10 @@ class Machines:
 
     def _solved(self, setting: Setting, K: Any, train: Any, f: int) -> tuple[Posed, SvmSolution]:
         weights = None if self.weights is None else self.weights[train]
-        source, points = (self.kernels[setting.kernel], self.X) if K is None else (StoredGram(), K)
+        source: Any = self.kernels[setting.kernel]
+        points = self.X
+        if K is not None:
+            source, points = StoredGram(source.is_definite), K
         problem = KernelProblem(source, source.take(points, train), self.T[train], weights)
         polynomials = None if self.polynomials is None else self.polynomials[train]
         posed = pose(problem, setting.variance, polynomials, conditional=self.conditional)

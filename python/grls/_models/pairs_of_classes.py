@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from .._solvers import bias_program, osqp
-from .._solvers.certificate import PairOfClasses, certify, within_bounds
+from .._solvers.certificate import PairOfClasses, certify_all, within_bounds
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.kernel_values import StoredGram
 from .._solvers.rank import independent_columns
 from .._solvers.results import Status, SvmSolution
 from .._validation import FloatArray
@@ -20,6 +21,7 @@ from .definite import DefiniteProblem
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
 _OSQP_ITERATIONS = 100_000
+_FEW_SAMPLES, _FEW_OF_A_PAIR = 1000, 300
 _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
 
 
@@ -84,6 +86,41 @@ def pose(
     return Posed(problem, parts, definite, variance)
 
 
+def shared_matrix(problem: KernelProblem, labels: NDArray[np.intp]) -> KernelProblem:
+    """Return the same problem with its kernel matrix, where that is small and all pairs of classes are.
+
+    Then most of it is needed, by several pairs and by the certificate.
+    """
+    few = len(labels) <= _FEW_SAMPLES and np.sort(np.bincount(labels))[-2:].sum() <= _FEW_OF_A_PAIR
+    if problem.gram.formula is None or not few:
+        return problem
+    source = StoredGram(problem.gram.definite)
+    return KernelProblem(source, problem.kernel_matrix(), problem.T, problem.weights)
+
+
+@dataclass(frozen=True)
+class SamplesOfPairs:
+    """The samples of all pairs of classes, one pair after the other."""
+
+    rows: NDArray[np.intp]  # (n,): positions of the samples
+    pair: NDArray[np.intp]  # (n,): the pair that each stands for
+    y: FloatArray  # (n,): labels ±1
+    starts: NDArray[np.intp]  # (n_pairs,): where the samples of a pair begin
+
+    @classmethod
+    def of(cls, labels: NDArray[np.intp], pairs: NDArray[np.intp], n_classes: int) -> SamplesOfPairs:
+        """Return those of labels (m,); every class has samples."""
+        counts = np.bincount(labels, minlength=n_classes)
+        order, ends = np.argsort(labels, kind="stable"), counts.cumsum()
+        rows = np.concatenate([order[ends[k] - counts[k] : ends[k]] for k in pairs.ravel()])
+        lengths = counts[pairs]
+        signs = np.broadcast_to([-1.0, 1.0] if n_classes == 2 else [1.0, -1.0], pairs.shape)
+        of_pair = lengths.sum(axis=1)
+        starts = of_pair.cumsum() - of_pair
+        pair = np.repeat(np.arange(len(pairs)), of_pair)
+        return cls(rows, pair, np.repeat(signs.ravel(), lengths.ravel()), starts)
+
+
 @dataclass
 class Task:
     """What is solved for all pairs of classes, whatever C."""
@@ -95,6 +132,10 @@ class Task:
     pairs: NDArray[np.intp]  # (n_pairs, 2)
     solver: str
     by_osqp: bool
+    samples: SamplesOfPairs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.samples = SamplesOfPairs.of(self.labels, self.pairs, len(self.classes))
 
 
 def parts_of(task: Task, C: float) -> list[PairOfClasses]:
@@ -172,26 +213,24 @@ class Solved:
 
 def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved:
     """Return a solution with the objective and the gap of its coefficients, which are the model's."""
-    problem, parts = task.problem, parts_of(task, C)
+    problem, samples = task.problem, task.samples
     c, beta = np.array(solution.c, order="C"), np.array(solution.beta)
-    inside = c.copy()
-    for p, part in enumerate(parts):
-        inside[part.rows, p] = within_bounds(part, c[part.rows, p])
+    at = samples.rows, samples.pair
+    bounds = C * problem.weights_or_ones[samples.rows]
+    own = c[at]
+    inside = within_bounds(samples.y, own, bounds)
     image = problem.kernel_times(c)
-    feasible = image if np.array_equal(inside, c) else problem.kernel_times(inside)
+    values = feasible = image[at]
+    if not np.array_equal(inside, own):
+        everywhere = np.zeros_like(c)
+        everywhere[at] = inside
+        feasible = problem.kernel_times(everywhere)[at]
     bias_solver = ["multiplier"] * len(task.pairs)
     if model.bias == "lp":
-        bias_solver = _set_bias(model, parts, image, solution.kept, beta)
-    certificates = [
-        certify(
-            part,
-            c[part.rows, p],
-            beta[:, p],
-            image[part.rows, p],
-            feasible[part.rows, p],
-        )
-        for p, part in enumerate(parts)
-    ]
+        bias_solver = _set_bias(model, parts_of(task, C), image, solution.kept, beta)
+    objective, relative_gap = certify_all(
+        samples.starts, samples.y, bounds, own, (problem.T @ beta)[at], values, inside, feasible
+    )
     return Solved(
         c,
         beta,
@@ -199,8 +238,8 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         np.array(solution.iterations, dtype=np.intp),
         np.array(solution.seconds),
         np.array(solution.converged, dtype=bool),
-        np.array([found.objective for found in certificates]),
-        np.array([found.relative_gap for found in certificates]),
+        objective,
+        relative_gap,
         np.array(bias_solver, dtype=object),
     )
 

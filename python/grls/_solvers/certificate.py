@@ -36,33 +36,53 @@ class Certificate:
     relative_gap: float  # to it, or where it vanishes to a millionth of the loss of f = 0
 
 
-def within_bounds(pair: PairOfClasses, c: FloatArray) -> FloatArray:
+def within_bounds(y: FloatArray, c: FloatArray, bounds: FloatArray) -> FloatArray:
     """Return c with 0 ≤ y_i c_i ≤ C_i."""
-    return np.asarray(pair.y * np.clip(pair.y * c, 0, pair.bounds))
+    return np.asarray(y * np.clip(y * c, 0, bounds))
 
 
-def certify(
-    pair: PairOfClasses,
-    c: FloatArray,
-    beta: FloatArray,
-    image: FloatArray,
-    feasible_image: FloatArray,
-) -> Certificate:
-    """Return the certificate of one pair.
+def certify(pair: PairOfClasses, c: FloatArray, beta: FloatArray, image: FloatArray) -> Certificate:
+    """Return the certificate of one pair, whose coefficients c (n,), beta (l,) are within their bounds.
 
-    c (n,), beta (l,): its coefficients; image (n,): Φc; feasible_image: Φ times the coefficients within their
-    bounds.
+    image (n,): Φc.
     """
-    known = pair.T @ beta
-    loss = pair.bounds * np.maximum(0, 1 - pair.y * (image + known))
-    inside = within_bounds(pair, c)
-    residual = pair.y - feasible_image - known
-    own = pair.bounds * np.maximum(0, pair.y * residual) - inside * residual  # of the feasible coefficients
-    gap = own.sum() + loss.sum() - (pair.bounds * np.maximum(0, pair.y * residual)).sum()
-    gap += 0.5 * (c @ image - inside @ feasible_image)
-    across = beta @ (pair.T.T @ inside)
-    gap += abs(across) - across
-    objective = float(0.5 * c @ image + loss.sum())
-    scale = max(objective, 1e-6 * float(pair.bounds.sum()))
-    finite = np.isfinite(objective) and np.isfinite(gap)
-    return Certificate(objective, max(float(gap), 0.0) / scale if finite else np.inf)
+    start = np.zeros(1, dtype=np.intp)
+    objective, gap = certify_all(start, pair.y, pair.bounds, c, pair.T @ beta, image, c, image)
+    return Certificate(float(objective[0]), float(gap[0]))
+
+
+def certify_all(
+    starts: NDArray[np.intp],
+    y: FloatArray,
+    bounds: FloatArray,
+    c: FloatArray,
+    known: FloatArray,
+    image: FloatArray,
+    inside: FloatArray,
+    feasible_image: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return objectives and relative gaps of pairs, whose samples follow one another from `starts` on.
+
+    known (n,): Tβ; image (n,): Φc; inside (n,): c within the bounds; feasible_image (n,): Φ times these.
+    """
+    loss = bounds * np.maximum(0, 1 - y * (image + known))
+    residual = y - feasible_image - known
+    own = bounds * np.maximum(0, y * residual)  # the losses of the feasible coefficients
+    across = inside * known
+    quadratic = 0.5 * c * image
+    gap, lost, objective, total, crossing = np.add.reduceat(
+        [
+            (own - inside * residual) + (loss - own) + (quadratic - 0.5 * inside * feasible_image),
+            loss,
+            quadratic,
+            bounds,
+            across,
+        ],
+        starts,
+        axis=1,
+    )
+    gap = gap + np.abs(crossing) - crossing
+    objective = objective + lost
+    scale = np.maximum(objective, 1e-6 * total)
+    finite = np.isfinite(objective) & np.isfinite(gap)
+    return objective, np.where(finite, np.maximum(gap, 0), np.inf) / np.where(finite, scale, 1.0)

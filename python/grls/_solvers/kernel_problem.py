@@ -177,6 +177,7 @@ class KernelProblem:
             cache_bytes=cache_bytes,
             start=start,
             only=list(only),
+            definite=self.gram.definite,
         )
 
     def piecewise(

@@ -33,6 +33,7 @@ class Gram:
 
     formula: Formula | None
     data: Any  # for the core
+    definite: bool = False  # whether it is known to be positive definite
 
 
 class GramSource(Protocol):
@@ -55,19 +56,22 @@ class LinearGram:
 
     def gram(self, X: Any) -> Gram:
         """Return the formula and the rows."""
-        return Gram(linear_formula(), for_core(X))
+        return Gram(linear_formula(), for_core(X), definite=True)
 
     def take(self, X: Any, rows: Any) -> Any:
         """Return some of the rows."""
         return X[rows]
 
 
+@dataclass(frozen=True)
 class StoredGram:
     """A kernel matrix of our own making, which stands in place of the points."""
 
+    definite: bool = False  # whether it is known to be positive definite
+
     def gram(self, X: Any) -> Gram:
         """Return the matrix."""
-        return Gram(None, X)
+        return Gram(None, X, self.definite)
 
     def take(self, X: Any, rows: Any) -> Any:
         """Return the matrix of some of the samples."""

@@ -199,6 +199,15 @@ def svm_bytes(largest_pair: int, n_pairs: int, solver: str, cache_bytes: float) 
     )
 
 
+def pairs_bytes(n_samples: int, n_pairs: int, n_classes: int) -> float:
+    """Return what the results of all pairs of classes take, and the certificates that are made of them.
+
+    Numbers for each sample and pair: coefficients of the core, of the model and of its support vectors, Φc on
+    its way from the core, and Tβ. More for each of the n_classes − 1 pairs that a sample belongs to.
+    """
+    return 8.0 * n_samples * (7 * n_pairs + 16 * (n_classes - 1))
+
+
 def osqp_bytes(n_samples: int) -> float:
     """Return what OSQP takes: it keeps the matrix sparse, with its indices, and its factor."""
     return 48.0 * n_samples**2

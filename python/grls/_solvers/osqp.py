@@ -280,7 +280,7 @@ def solve(
             return Certificate(np.inf, np.inf)
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite gap then
             image = Phi @ c  # within their bounds the coefficients are
-            return certify(pair, c, beta, image, image)
+            return certify(pair, c, beta, image)
 
     if formulation == "virtual":
         c, beta, n_iter, converged = dual(

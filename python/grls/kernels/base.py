@@ -43,6 +43,11 @@ class Kernel(Versioned, KernelParameters):
     #: Whether the kernel matrix stands in place of the points.
     pairwise = False
 
+    @property
+    def is_definite(self) -> bool:
+        """Whether the kernel is known to be positive definite, whatever the points."""
+        return self.order == 0
+
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> FloatArray:
         """Return the kernel matrix.
 
@@ -216,7 +221,7 @@ class Kernel(Versioned, KernelParameters):
 
     def gram(self, X: Any) -> Gram:
         """Return where the kernel matrix of a resolved kernel and checked points comes from."""
-        return Gram(self.lower(X.shape[1]), for_core(X))
+        return Gram(self.lower(X.shape[1]), for_core(X), definite=self.is_definite)
 
     def take(self, X: Any, rows: Any) -> Any:
         """Return some of the points; of a matrix in their place, its rows and columns."""

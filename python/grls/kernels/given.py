@@ -26,6 +26,11 @@ class Function(Kernel):
     def __init__(self, function: Callable[[Any, Any], ArrayLike]) -> None:
         self.function = function
 
+    @property
+    def is_definite(self) -> bool:
+        """False: nothing is known of a function."""
+        return False
+
     def after(self, transformer: Any) -> Kernel:
         """Refuse: the function reads the rows as they are."""
         raise TypeError(f"{self!r} reads the rows as they are given: call the transformer in the function")
