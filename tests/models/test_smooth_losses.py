@@ -643,6 +643,8 @@ def test_offsets_and_exposures_that_cannot_be_are_refused():
         model.fit(X, y, exposure=np.ones(3))
     with pytest.raises(ValueError, match="offset contains NaN"):
         model.fit(X, y, offset=np.full(20, np.nan))
+    with pytest.raises(ValueError, match="change the unit of the exposure"):
+        model.fit(X, y, exposure=np.full(20, 1e300))
     assert not hasattr(model, "dual_coef_")
     model.fit(X, y)
     with pytest.raises(ValueError, match="exposure must be positive"):
