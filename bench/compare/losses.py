@@ -179,6 +179,8 @@ def band_table() -> list[str]:
 def markdown(rows: Sequence[Row], bands: Sequence[str], machine: dict[str, Any], a: Any) -> str:
     """Return the report."""
     command = f"python -m bench.compare.losses --first {a.first} --draws {a.draws} --kernel {a.kernel}"
+    if a.functions != list(FUNCTIONS):
+        command += f" --functions {' '.join(a.functions)}"
     lines = [
         f"Measured by `{command}` at commit {machine['commit']}.",
         "",
@@ -214,9 +216,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     set_num_threads(1)  # the matrices are small
     numbers = range(a.first, a.first + a.draws)
     rows: list[Row] = []
+    bands = [] if a.no_bands else band_table()
     for function in a.functions:
         rows += errors(function, numbers, a.kernel)
-    bands = [] if a.no_bands else band_table()
+        print(function, "is done", flush=True)
     text = markdown(rows, bands, facts(ROOT) | {"load": load}, a)
     print(text)
     write_csv(a.output / "losses.csv", rows)
