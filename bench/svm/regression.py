@@ -1,18 +1,36 @@
 """Support vector regression beside other packages: ``python -m bench.svm.regression --rows 10000 20000``.
 
-Times are of one run, interleaved, with the objective that each model reaches beside them.
+Seconds of the processor, the least of the repetitions, in one run and interleaved; the objective that each
+model reaches is beside them.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..peers.machine import facts, load_before
+from ..tables import write_csv
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 EPSILON = 0.1
+
+
+@dataclass
+class Row:
+    rows: int
+    C: float
+    machine: str
+    seconds: float  # of the processor, all threads
+    ratio: float  # to ours
+    objective: float
 
 
 def problem(m: int, d: int) -> tuple[Any, Any]:
@@ -56,32 +74,57 @@ def objective(model: Any, X: Any, y: Any, C: float) -> float:
     return float(c @ learnt[support] / 2 + C * losses.sum())
 
 
-def main() -> None:
-    """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def compare(m: int, columns: int, C: float, repeats: int) -> list[Row]:
+    """Return a row for each machine."""
+    X, y = problem(m, columns)
+    machines = fits(X, y, C)
+    times: dict[str, list[float]] = {name: [] for name in machines}
+    reached = {}
+    for _ in range(repeats):
+        for name, fit in machines.items():
+            start = time.process_time()
+            model = fit()
+            times[name].append(time.process_time() - start)
+            reached[name] = objective(model, X, y, C)
+    ours = min(times["grls"])
+    return [Row(m, C, name, min(times[name]), min(times[name]) / ours, reached[name]) for name in machines]
+
+
+def markdown(rows: Sequence[Row], machine: dict[str, Any], repeats: int) -> str:
+    """Return the report."""
+    lines = [
+        f"Measured by `python -m bench.svm.regression` on {machine['processor']}, {machine['cores']} cores; "
+        f"commit {machine['commit']}; load before the run: {machine['load']}. Least of {repeats} "
+        "repetitions, in seconds of the processor.",
+        "",
+        "| rows | C | machine | seconds | ÷ grls | objective |",
+        "| ---: | ---: | --- | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {r.rows} | {r.C:g} | {r.machine} | {r.seconds:.2f} | {r.ratio:.2f} | {r.objective:.8g} |"
+        for r in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table, and store it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.svm.regression", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 20_000])
     parser.add_argument("--columns", type=int, default=10)
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 10.0])
-    parser.add_argument("--repeats", type=int, default=2)
-    chosen = parser.parse_args()
-    for m in chosen.rows:
-        X, y = problem(m, chosen.columns)
-        for C in chosen.C:
-            machines, times, reached = fits(X, y, C), {}, {}
-            for _ in range(chosen.repeats):
-                for name, fit in machines.items():
-                    start = time.perf_counter()
-                    model = fit()
-                    times.setdefault(name, []).append(time.perf_counter() - start)
-                    reached[name] = objective(model, X, y, C)
-            best = min(times["grls"])
-            for name in machines:
-                ratio = min(times[name]) / best
-                print(
-                    f"m={m} C={C:g} {name:22s} {min(times[name]):8.2f} s = {ratio:5.2f} x grls, "
-                    f"objective {reached[name]:.8g}",
-                    flush=True,
-                )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
+    a = parser.parse_args(arguments)
+    load, rows = load_before(), []
+    for m in a.rows:
+        for C in a.C:
+            rows += compare(m, a.columns, C, a.repeats)
+            print(f"{m} rows, C = {C:g}: done", flush=True)
+    text = markdown(rows, facts(ROOT) | {"load": load}, a.repeats)
+    print(text)
+    write_csv(a.output / "svm_regression.csv", rows)
+    (a.output / "svm_regression.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

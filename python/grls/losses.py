@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
@@ -22,6 +25,8 @@ from ._models.samples import Samples, Training
 from ._models.smooth_regression import has_family
 from ._selection import kernel_choice, metric
 from ._selection.choice import Choice
+from ._selection.starts import drawn_rows
+from ._solvers.rows import distinct_rows
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
 from .summary import Summary
 
@@ -31,13 +36,17 @@ __all__ = ["GRRegressor"]
 # are `FAMILIES`, and Newton's method fits them all.
 _ENGINES: dict[str, Callable[[Any, Training], LossFit]] = dict.fromkeys(PIECEWISE, fit_piecewise)
 
-_FAR = 5.0  # robust standard deviations beyond which targets do not choose the kernel
+_SMALLEST, _LARGEST = 1e-100, 1e100  # targets, so that nothing overflows or vanishes
+
+# Robust standard deviations beyond which targets do not choose the kernel: of the noise, and of all of y.
+_FAR, _FAR_FROM_MEDIAN = 3.0, 5.0
+_LEAST_ROWS, _ROWS_OF_FIRST_FIT = 10, 400  # that tell the noise
 
 
 # What one engine stores and the other does not.
 _OF_ONE_ENGINE = (
-    *("regularization_path_", "criterion_path_", "cv_predictions_", "delta_", "scale_", "duality_gap_"),
-    *("loo_predictions_", "loo_deviance_", "loo_score_", "dispersion_", "feature_coef_std_"),
+    *("regularization_path_", "criterion_path_", "cv_predictions_", "delta_", "scale_", "outliers_"),
+    *("duality_gap_", "loo_predictions_", "loo_deviance_", "loo_score_", "dispersion_", "feature_coef_std_"),
 )
 
 
@@ -69,7 +78,8 @@ class GRRegressor(Regression, FamilySummary):
     ----------
     kernel : Kernel, str or callable, default="auto"
         "auto": the kernel that `GRLSRegressor` chooses, family and widths, for targets whose outliers are
-        moved to 5 robust standard deviations (smooth losses: for logarithms of y drawn to their mean); where
+        moved to 3 robust standard deviations of the noise from a first fit by Huber's loss and a Gaussian of
+        the median widths (smooth losses: for logarithms of y drawn to their mean); where
         `regularization` is a number, a Gaussian of one scale for all columns, each in units of its own. An
         object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of
         X; a name (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a
@@ -87,7 +97,9 @@ class GRRegressor(Regression, FamilySummary):
     delta : float or "auto", default="auto"
         Where Huber's loss becomes linear, in units of y. "auto": 1.345 times a standard deviation of the
         noise, which follows the fit: 1.4826 times the median of \|residuals\| (of rows left out, where γ is
-        chosen).
+        chosen). Rows with a residual beyond three of them are outliers, which would still draw the function
+        to their side: they have no weight in the last fit, and `outliers_` says which they are. With a number
+        every row counts.
     regularization : float or "auto", default="auto"
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's SVR is
         1/(2γm), and ``alpha`` of its PoissonRegressor and GammaRegressor 2γ. "auto" (or "cv"): the γ with the
@@ -146,6 +158,8 @@ class GRRegressor(Regression, FamilySummary):
         drawn to choose it.
     delta_, scale_ : float or ndarray of shape (n_outputs,)
         Of Huber's loss: δ, and the robust standard deviation of the noise.
+    outliers_ : ndarray of shape (m,) or (m, n_outputs)
+        Of Huber's loss: which of the rows had no weight in the fit; with a number for `delta` none.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Of smooth losses, when γ was chosen: the mean at each row by the model without it; NaN at rows that
         are too many to be left out.
@@ -362,6 +376,7 @@ class GRRegressor(Regression, FamilySummary):
                 "several quantiles of several outputs are not fitted at once: give y one column, or one "
                 "quantile"
             )
+        _require_range(samples.targets)
         self._forget(*_OF_ONE_ENGINE)
         self._one_function = self._one_output and np.ndim(self.quantiles) == 0
         if self.loss in FAMILIES:
@@ -493,13 +508,7 @@ class GRRegressor(Regression, FamilySummary):
         """Return targets without outliers, for least squares to choose the kernel."""
         if self.loss in FAMILIES:
             return self._working_responses(samples)
-        w = np.ones(len(samples.targets)) if samples.weights is None else samples.weights
-        columns = []
-        for y in samples.targets.T:
-            middle = weighted_median(y, w)
-            reach = _FAR * robust_scale(y - middle, w)
-            columns.append(np.clip(y, middle - reach, middle + reach))
-        return np.column_stack(columns)
+        return np.column_stack([_without_outliers(samples, y) for y in samples.targets.T])
 
     def _chosen_kernel(
         self,
@@ -529,6 +538,42 @@ class GRRegressor(Regression, FamilySummary):
             # |r| pulls as r² does at half a unit: the unit here is how far the targets are apart.
             shift *= 2 * float(np.mean([spread_of(y, training.T, w) for y in training.samples.targets.T]))
         return shift
+
+
+def _require_range(targets: FloatArray) -> None:
+    """Raise ValueError for targets whose squares, or those of small parts of them, leave floating point."""
+    for k, size in enumerate(np.abs(targets).max(axis=0)):
+        if size != 0 and not _SMALLEST <= size <= _LARGEST:
+            column = "y" if targets.shape[1] == 1 else f"column {k} of y"
+            raise ValueError(
+                f"the largest value of {column} is {size:.3g} in size, and the losses are computed for sizes "
+                f"from {_SMALLEST:g} to {_LARGEST:g}: change the unit of y"
+            )
+
+
+def _without_outliers(samples: Samples, y: FloatArray) -> FloatArray:
+    """Return targets (m,), the outliers of a first fit moved to where the noise ends.
+
+    The first fit has a kernel that needs no choice, and at most some rows. Where they tell no noise, as where
+    a fold has nothing to be predicted from, the median of all rows takes its place.
+    """
+    rows = drawn_rows(samples.X, _ROWS_OF_FIRST_FIT)
+    rows = np.arange(len(y)) if rows is None else rows
+    weights = np.ones(len(y)) if samples.weights is None else samples.weights
+    f = np.full(len(y), weighted_median(y, weights))
+    reach = _FAR_FROM_MEDIAN * robust_scale(y - f, weights)
+    X = samples.X[rows]
+    points = X[distinct_rows(X)[0]]
+    if points.shape[0] >= _LEAST_ROWS:
+        # Of sparse columns most distances are zero.
+        width = "median" if sparse.issparse(X) else "medians"
+        first = GRRegressor(kernels.Gaussian(width).resolve(points))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            first.fit(X, y[rows], weights[rows])
+        if first.scale_ > 0:
+            f, reach = first.predict(samples.X), _FAR * first.scale_
+    return np.clip(y, f - reach, f + reach)
 
 
 def _levels(quantiles: Any) -> list[float]:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import GRLSRegressor, GRRegressor, SVMGBClassifier, plotting
+from grls._models.families import FAMILIES
 from grls._models.losses import PIECEWISE, Settings
 from grls._models.robust_scale import robust_scale, weighted_median
 from grls._solvers import osqp_program
@@ -297,21 +298,64 @@ def test_predictions_do_not_cross_on_request():
 # Outliers, and the scale of the noise.
 
 
-@pytest.mark.parametrize("loss", ["huber", "absolute"])
-def test_one_in_ten_outliers_costs_little(loss):
+@pytest.mark.parametrize(
+    ("loss", "sides"), [("huber", (-1, 1)), ("huber", (1,)), ("absolute", (-1, 1))], ids=str
+)
+def test_one_in_ten_outliers_costs_little(loss, sides):
     errors = []
     for seed in range(8):
         X, y = data(200, seed=seed)
         rng = np.random.default_rng(seed)
         spoilt = y.copy()
-        spoilt[rng.choice(200, 20, replace=False)] += rng.choice([-1, 1], 20) * rng.uniform(5, 30, 20)
+        spoilt[rng.choice(200, 20, replace=False)] += rng.choice(sides, 20) * rng.uniform(5, 30, 20)
         true = 5 + X[:, 0] + np.sin(2 * X[:, 0])
         found = [GRRegressor("gaussian", loss=loss).fit(X, targets).predict(X) for targets in (y, spoilt)]
         errors.append([np.sqrt(np.mean((f - true) ** 2)) for f in found])
     clean, with_outliers = np.mean(errors, axis=0)
-    assert with_outliers < 1.5 * clean  # draws 1000 to 1015: huber 1.31, absolute 1.11
+    assert with_outliers < 1.2 * clean  # python -m bench.compare.losses has other draws
     least_squares = GRLSRegressor("gaussian").fit(X, spoilt).predict(X)
     assert np.sqrt(np.mean((least_squares - true) ** 2)) > 3 * with_outliers
+
+
+@pytest.mark.parametrize("regularization", ["auto", 1e-4])
+def test_outliers_are_told_and_the_fit_is_that_without_them(regularization):
+    X, y = data(150, noise=0.1)
+    y[::10] += 4.0
+    model = GRRegressor(Gaussian(1.0), regularization=regularization, tol=1e-8).fit(X, y)
+    assert model.outliers_[::10].all()
+    assert 15 <= model.outliers_.sum() <= 18
+    kept = ~model.outliers_
+    assert_array_equal(np.abs(y - model.predict(X)) > 3 * model.scale_, model.outliers_)
+    assert not model.dual_coef_[model.outliers_].any()
+    alone = GRRegressor(
+        Gaussian(1.0), regularization=model.regularization_, delta=model.delta_, tol=1e-8
+    ).fit(X[kept], y[kept])
+    assert_allclose(model.predict(X), alone.predict(X), atol=1e-5)
+    assert_allclose(model.objective_, alone.objective_, rtol=1e-6)
+    assert not alone.outliers_.any()
+    assert GRRegressor(Gaussian(1.0), delta=0.2).fit(X, y).outliers_.sum() == 0
+
+
+def test_huber_is_nearly_least_squares_without_outliers():
+    ratios = []
+    for seed in range(8):
+        X, y = data(100, seed=seed)
+        true = 5 + X[:, 0] + np.sin(2 * X[:, 0])
+        error = [
+            np.sqrt(np.mean((m("gaussian").fit(X, y).predict(X) - true) ** 2))
+            for m in (GRRegressor, GRLSRegressor)
+        ]
+        ratios.append(error[0] / error[1])
+    assert np.exp(np.mean(np.log(ratios))) < 1.05
+
+
+def test_a_flat_start_of_the_curve_does_not_end_the_search():
+    # Large γ gain and lose a little by turns; what the kernel can do shows at 1e-8.
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(100, 1))
+    true = 2 * sum(np.exp(-(((X[:, 0] - a) / b) ** 2)) for a, b in ((0.15, 0.1), (0.45, 0.15), (0.8, 0.12)))
+    model = GRRegressor("gaussian").fit(X, true + 0.3 * rng.normal(size=100))
+    assert np.sqrt(np.mean((model.predict(X) - true) ** 2)) < 0.2
 
 
 def test_the_scale_of_the_noise_is_found():
@@ -561,6 +605,28 @@ def test_bad_parameters_are_refused(parameters, message):
     X, y = data(20)
     with pytest.raises((ValueError, TypeError), match=message):
         GRRegressor("gaussian", **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, *FAMILIES])
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_targets_whose_squares_leave_floating_point_are_refused(loss, size):
+    X, y = data(20)
+    with pytest.raises(ValueError, match="change the unit of y"):
+        GRRegressor("gaussian", loss=loss).fit(X, size * y)
+    if loss in LOSSES:
+        with pytest.raises(ValueError, match="column 1 of y"):
+            GRRegressor("gaussian", loss=loss).fit(X, np.column_stack([y, size * y]))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("size", [1e90, 1e-90])
+def test_units_of_y_may_be_far_from_one(loss, size):
+    X, y = data(40)
+    found = []
+    for unit in (1.0, size):
+        model = GRRegressor(Gaussian(1.0), loss=loss, epsilon=0.1 * unit, quantiles=0.3, tol=1e-6)
+        found.append(model.fit(X, unit * y).predict(X) / unit)
+    assert_allclose(found[1], found[0], atol=0.02)
 
 
 def test_several_quantiles_of_several_outputs_are_refused():

@@ -643,6 +643,8 @@ def test_offsets_and_exposures_that_cannot_be_are_refused():
         model.fit(X, y, exposure=np.ones(3))
     with pytest.raises(ValueError, match="offset contains NaN"):
         model.fit(X, y, offset=np.full(20, np.nan))
+    with pytest.raises(ValueError, match="change the unit of the exposure"):
+        model.fit(X, y, exposure=np.full(20, 1e300))
     assert not hasattr(model, "dual_coef_")
     model.fit(X, y)
     with pytest.raises(ValueError, match="exposure must be positive"):
@@ -770,3 +772,38 @@ def test_counts_by_a_linear_kernel_need_no_constant():
     model = regressor("poisson", Linear(), features=None, regularization=gamma).fit(X, y)
     peer = PoissonRegressor(alpha=2 * gamma, fit_intercept=False, tol=1e-10, max_iter=1000).fit(X, y)
     assert_allclose(model.predict(X), peer.predict(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_standard_deviations_of_the_parts_are_those_of_the_dense_equations(loss):
+    X, y = data(loss, 30)
+    gamma = 1e-2
+    model = regressor(loss, kernel=Gaussian(1.0), features="linear", regularization=gamma, tol=1e-10)
+    model.fit(X, y)
+    new = X[:7] + 0.1
+    told = model.decompose(new, return_std=True, groups={"slope": [1]})
+    assert_allclose(told.features + told.learnt, model.linear_predictor(new), rtol=1e-10)
+    # Rows tell η with variance 1/w, w the curvature of the loss that is expected.
+    mean, scale = model.predict(X), model.dispersion_ if loss == "gamma" else 1.0
+    w = {"poisson": mean, "gamma": np.ones(30), "negative_binomial": mean / (1 + model.dispersion_ * mean)}[
+        loss
+    ]
+    kernel = model.kernel_
+    V = kernel(X, X) / (2 * gamma * len(y)) + np.diag(1 / w)
+    T, T_new = (np.column_stack([np.ones(len(Z)), Z]) for Z in (X, new))
+    B = np.linalg.inv(V)
+    covariance = np.linalg.inv(T.T @ B @ T)
+    off = B - B @ T @ covariance @ T.T @ B
+    k = kernel(new, X) / (2 * gamma * len(y))
+    of_features = np.einsum("np,pq,nq->n", T_new, covariance, T_new)
+    of_learnt = kernel.diagonal(new) / (2 * gamma * len(y)) - np.einsum("ni,ij,nj->n", k, off, k)
+    assert_allclose(told.features_std, np.sqrt(scale * of_features), rtol=1e-5)
+    assert_allclose(told.learnt_std, np.sqrt(scale * of_learnt), rtol=1e-5)
+    slope = np.abs(T_new[:, 1]) * np.sqrt(scale * covariance[1, 1])
+    assert_allclose(told.terms["slope"].std, slope, rtol=1e-5)
+
+
+def test_parts_of_other_losses_have_no_variances():
+    X, y = data("poisson", 20)
+    with pytest.raises(ValueError, match="smooth loss"):
+        GRRegressor("gaussian", regularization=0.1).fit(X, y).decompose(X, return_std=True)

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, plotting
+from grls import GRLSClassifier, GRLSRegressor, GRRegressor, plotting
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Matern, Precomputed, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
@@ -251,3 +251,25 @@ def test_the_path_of_groups_left_out_is_drawn(fitted):
     model = GRLSRegressor(Gaussian(0.5), regularization="logo").fit(X, y, groups=np.arange(80) // 10)
     display = plotting.RegularizationPathDisplay.from_estimator(model)
     assert display.ax_.get_ylabel() == "error of groups left out"
+
+
+def test_effects_of_other_losses_have_bands_where_the_loss_has_them():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 6, (50, 2))
+    counts = rng.poisson(np.exp(1 + np.sin(X[:, 0])))
+    model = GRRegressor(Gaussian(1.0), loss="poisson", regularization=0.1).fit(X, counts)
+    display = plotting.PartialEffectsDisplay.from_estimator(model, X, n_points=20)
+    rows = np.column_stack([display.effects[0].line, np.full(20, np.median(X[:, 1]))])
+    assert_allclose(display.effects[0].mean, model.predict(rows))
+    assert_allclose(display.effects[0].ends, model.predict_interval(rows))
+    assert "band" in display.axes_[0].get_title()
+    pipeline = make_pipeline(StandardScaler(), GRRegressor(Gaussian(1.0), loss="poisson", regularization=0.1))
+    shown = plotting.PartialEffectsDisplay.from_estimator(pipeline.fit(X, counts), X, n_points=20)
+    assert_allclose(shown.effects[0].ends, pipeline[-1].predict_interval(pipeline[:-1].transform(rows)))
+    levels = GRRegressor(Gaussian(1.0), loss="quantile", quantiles=[0.1, 0.9], regularization=0.1)
+    lines = plotting.PartialEffectsDisplay.from_estimator(levels.fit(X, counts), X, n_points=20)
+    assert lines.effects[1].mean.shape == (20, 2)
+    assert lines.effects[1].ends is None
+    assert "band" not in lines.axes_[1].get_title()
+    with pytest.raises(ValueError, match="with_noise"):
+        plotting.PartialEffectsDisplay.from_estimator(levels, X, with_noise=True)

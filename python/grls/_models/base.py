@@ -290,8 +290,9 @@ class FeatureMachine(Estimator):
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
         return_std : bool, default=False
-            Whether to return standard deviations of the parts too (`GRLSRegressor` has them). The parts are
-            correlated: their variances do not add up to that of ``predict``. NaN where a conditionally
+            Whether to return standard deviations of the parts too (`GRLSRegressor` has them, and
+            `GRRegressor` with a smooth loss, whose parts are those of the logarithm of the mean). The parts
+            are correlated: their variances do not add up to that of ``predict``. NaN where a conditionally
             positive definite kernel leaves undefined which part polynomials belong to.
         groups : dict, default=None
             Names of terms, and for each the features that it is made of, by name or position, as in
@@ -332,7 +333,8 @@ class FeatureMachine(Estimator):
     ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
         """Return the standard deviations of both parts and of groups of features."""
         raise ValueError(
-            f"{type(self).__name__} has no variances: return_std=True is for decompose of GRLSRegressor"
+            f"{type(self).__name__} has no variances: return_std=True is for decompose of GRLSRegressor, "
+            "and of GRRegressor with a smooth loss"
         )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import kernels
-from .._selection.by_folds import Fold, FoldSelection, Walk, folds_of, gammas_to_try
+from .._selection.by_folds import FoldSelection, Walk, gammas_to_try
+from .._selection.folds import Fold, splits
 from .._selection.starts import drawn_rows
 from .._solvers import memory, osqp_program
 from .._solvers.dual_program import DualProgram
@@ -32,9 +33,11 @@ _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 _ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
 _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
+_FEW_ROWS, _GAP_OF_FEW = 100, 1e-4  # where more digits cost nothing: then rounding alone moves the choice
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
 _FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
-_ROUNDS_OF_CHOICE, _CLOSE = 3, 0.1  # of γ and that scale in turns; of its logarithm, where they end
+_ROUNDS_OF_CHOICE, _CLOSE = 4, 0.1  # of γ, that scale and the outliers in turns; of log scale, where they end
+_WINDOW = 50.0  # times the last γ, where the next of these rounds begins
 
 
 @dataclass
@@ -69,6 +72,8 @@ def fit_piecewise(model: Any, training: Training) -> LossFit:
     if model.loss == "huber":
         more["delta_"] = _one_or_all([output.settings.delta for output in outputs])
         more["scale_"] = _one_or_all([output.scale for output in outputs])
+        outliers = np.column_stack([output.is_outlier for output in outputs])
+        more["outliers_"] = outliers[:, 0] if len(outputs) == 1 else outliers
     return LossFit(
         c,
         made.coefficients(beta, c),
@@ -131,6 +136,12 @@ class _Output:
         delta = np.inf if isinstance(model.delta, str) else float(model.delta)
         self.settings = Settings(epsilon=float(model.epsilon), delta=delta)
         self.path: GammaPath | None = None
+        self.is_outlier = np.zeros(len(y), dtype=bool)
+
+    @property
+    def counted(self) -> FloatArray:
+        """The weights (m,) in the mean loss: none for outliers."""
+        return np.where(self.is_outlier, 0.0, self.weights)
 
     @property
     def estimates_scale(self) -> bool:
@@ -152,12 +163,12 @@ class _Output:
         if self.estimates_scale:
             self.set_scale(spread_of(self.y, self.training.T, self.weights))
         if isinstance(self.model.regularization, str):
-            self._choose()
+            found = self._choose()
         else:
             self.gamma = float(self.model.regularization)
-        found = self._solve(None)
-        if self.estimates_scale and self.path is None:
-            found = self._settle(found)
+            found = self._solve(None)
+            if self.estimates_scale:
+                found = self._settle(found)
         if self.model.loss == "huber" and not self.estimates_scale:
             self.scale = robust_scale(self.y - found.f[:, 0], self.weights)
         self.c, self.beta, self.kept = np.array(found.c), np.array(found.beta), list(found.kept)
@@ -179,25 +190,34 @@ class _Output:
             new[..., worse] = old[..., worse]
 
     def _settle(self, found: PiecewiseSolution) -> PiecewiseSolution:
-        """Refit until the scale of the residuals is the one that δ was made with."""
+        """Refit until scale and outliers of the residuals are those that the fit was made with."""
         for _ in range(_SCALES):
             scale = robust_scale(self.y - found.f[:, 0], self.weights)
             settled = abs(scale - self.scale) <= _SETTLED * self.scale
-            if not scale > 0 or settled:
+            if not scale > 0:
                 break
-            self.set_scale(scale)
+            if not settled:
+                self.set_scale(scale)
+            if not self._tell_outliers(found) and settled:
+                break
             found = self._solve(np.array(found.c))
         return found
 
+    def _tell_outliers(self, found: PiecewiseSolution) -> bool:
+        """Look which rows are outliers of this fit, and return whether they are others than before."""
+        before = self.is_outlier
+        self.is_outlier = np.abs(self.y - found.f[:, 0]) > _FAR * self.scale
+        return not np.array_equal(before, self.is_outlier)
+
     def _solve(self, start: FloatArray | None, tol: float | None = None) -> PiecewiseSolution:
-        C = self.weights / (2 * self.gamma * self.weights.sum())
-        programs = [terms.program(self.y, C) for terms in self.terms()]
+        w = self.counted
+        programs = [terms.program(self.y, w / (2 * self.gamma * w.sum())) for terms in self.terms()]
         return solve(self.model, self.made, self.made.problem, programs, start, tol or float(self.model.tol))
 
     def _certify(self) -> None:
         """Take objective and gap from the coefficients themselves, and nothing that a solver says."""
-        problem = self.made.problem
-        C = self.weights / (2 * self.gamma * self.weights.sum())
+        problem, w = self.made.problem, self.counted
+        C = w / (2 * self.gamma * w.sum())
         image = problem.kernel_times(self.c)
         self.objective, self.gap = np.empty(len(self.levels)), np.empty(len(self.levels))
         for k, terms in enumerate(self.terms()):
@@ -207,31 +227,42 @@ class _Output:
             self.objective[k] = 2 * self.gamma * program.objective(*parts)
             self.gap[k] = program.relative_gap(*parts)
 
-    def _choose(self) -> None:
-        """Choose γ by folds, on some of the rows where they are many."""
+    def _choose(self) -> PiecewiseSolution:
+        """Choose γ by folds, on some of the rows where they are many; in turns with scale and outliers."""
         model, made = self.model, self.made
         if made.choice is None:
             made.choice = _rows_of_choice(model, self.training, made.problem)
         part = made.choice
         y = self.y[part.rows]
         search = _FoldModels(self, part, y)
-        gammas, may_end = gammas_to_try(model.regularization_grid, 1.0)
+        gammas, least = gammas_to_try(model.regularization_grid)
         # What stays the same with more rows is γΣw.
         to_part = float(self.weights.sum() / search.weights.sum())
+        solution = None
         for _ in range(_ROUNDS_OF_CHOICE):
-            found = search.choose(gammas * (search.unit() if may_end else to_part), may_end=may_end)
+            unit = to_part if least is None else search.unit()
+            found = search.choose(gammas * unit, None if least is None else least * unit)
+            self.gamma = found.chosen / to_part
+            if least is not None:  # the next time from a little above
+                gammas = gammas[gammas <= max(_WINDOW * found.chosen / unit, float(gammas[-3:].max()))]
+            model._stages.done("regularization")
             if not self.estimates_scale:
+                solution = self._solve(None)
                 break
             known = np.isfinite(found.predictions[:, 0])
             scale = robust_scale((y - found.predictions[:, 0])[known], search.weights[known])
-            if not scale > 0 or abs(np.log(scale / self.scale)) < _CLOSE:
+            close = not scale > 0 or abs(np.log(scale / self.scale)) < _CLOSE
+            if not close:
+                self.set_scale(scale)
+            solution = self._solve(None if solution is None else np.array(solution.c))
+            if not self._tell_outliers(solution) and close:
                 break
-            self.set_scale(scale)
+        else:
+            solution = self._solve(None if solution is None else np.array(solution.c))
         predictions = np.full((len(self.y), len(self.levels)), np.nan)
         predictions[part.rows] = found.predictions
-        self.gamma = found.chosen / to_part
         self.path = GammaPath(found.path / to_part, found.criterion, predictions)
-        model._stages.done("regularization")
+        return solution
 
 
 @dataclass
@@ -262,7 +293,7 @@ def _rows_of_choice(model: Any, training: Training, problem: KernelProblem) -> _
     part = KernelProblem(StoredGram(), np.ascontiguousarray(part.kernel_matrix()), part.T, part.weights)
     X = samples.X if rows is None else samples.X[rows]
     y = samples.targets[everything, 0]
-    folds = folds_of(X, y, model.cv, samples.rows, pairwise=pairwise)
+    folds = splits(training.kernel, X, y, model.cv, samples.rows)
     return _RowsOfChoice(everything, part, folds, _size(part))
 
 
@@ -272,9 +303,14 @@ class _FoldModels:
     def __init__(self, output: _Output, part: _RowsOfChoice, y: FloatArray) -> None:
         self.output, self.y = output, y
         self.problem, self.folds, self.size = part.problem, part.folds, part.size
-        self.weights = part.problem.weights_or_ones
+        self.weights, self.rows = part.problem.weights_or_ones, part.rows
         self.start: FloatArray | None = None
         self.last = np.nan
+
+    @property
+    def counted(self) -> FloatArray:
+        """The weights (m,) in the mean loss: none for outliers."""
+        return np.where(self.output.is_outlier[self.rows], 0.0, self.weights)
 
     def unit(self) -> float:
         """Return the unit of γ: the kernel's size, of losses that grow linearly over that of y."""
@@ -282,7 +318,7 @@ class _FoldModels:
             return self.size
         return self.size / (2 * spread_of(self.y, self.problem.T, self.weights))
 
-    def choose(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
+    def choose(self, gammas: FloatArray, least: float | None) -> FoldSelection:
         """Return the γ whose models predict the rows left out best."""
         terms = self.output.terms()
 
@@ -295,20 +331,20 @@ class _FoldModels:
             return np.asarray(np.mean(each, axis=0))
 
         self.start = None
-        return Walk(self.left_out, loss, self.weights, self.output.model._stages).follow(
-            gammas, may_end=may_end
-        )
+        return Walk(self.left_out, loss, self.counted, self.output.model._stages).follow(gammas, least)
 
     def left_out(self, gamma: float) -> FloatArray:
         """Return the predictions (m, levels) of each row by the model without it."""
         programs = []
         for fold in self.folds:
-            weights = np.where(fold.trains, self.weights, 0.0)
+            weights = np.where(fold.trains, self.counted, 0.0)
+            if not weights.any():  # all of them outliers
+                weights = np.where(fold.trains, self.weights, 0.0)
             C = weights / (2 * gamma * weights.sum())
             programs += [terms.program(self.y, C) for terms in self.output.terms()]
         start = None if self.start is None else self.start * (self.last / gamma)
-        made = self.output.made
-        found = solve(self.output.model, made, self.problem, programs, start, _GAP_OF_FOLDS, exact=False)
+        made, gap = self.output.made, _GAP_OF_FEW if len(self.y) <= _FEW_ROWS else _GAP_OF_FOLDS
+        found = solve(self.output.model, made, self.problem, programs, start, gap, exact=False)
         self.start, self.last = np.array(found.c), gamma
         n_levels = len(self.output.levels)
         predictions = np.full((len(self.y), n_levels), np.nan)

@@ -110,6 +110,9 @@ def with_offset(samples: Samples, offset: Any, exposure: Any, n_given: int) -> S
     return samples
 
 
+_LARGEST_OFFSET = 230.0  # log 1e100: means and their squares stay within floating point
+
+
 def offsets(offset: Any, exposure: Any, n_rows: int) -> FloatArray | None:
     """Return what is known of the linear predictor, (n,): the offset plus the logarithm of the exposure.
 
@@ -134,6 +137,13 @@ def offsets(offset: Any, exposure: Any, n_rows: int) -> FloatArray | None:
                 )
             each = np.log(each)
         total = each if total is None else total + each
+    if total is not None and np.abs(total).max(initial=0) > _LARGEST_OFFSET:
+        worst = int(np.abs(total).argmax())
+        raise ValueError(
+            f"the offset of row {worst}, with the logarithm of its exposure, is {total[worst]:g}, and its "
+            f"mean is multiplied by exp of that: expected at most {_LARGEST_OFFSET:g} in size, change the "
+            "unit of the exposure"
+        )
     return None if total is None else np.asarray(total)
 
 

@@ -14,6 +14,7 @@ from .._selection.regularization import warn_of_unusual_weights
 from .._selection.starts import drawn_rows
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray, real, sample_weights
+from ..kernels.polynomials import polynomial_columns
 from .families import FAMILIES, Family, FamilyRows
 from .family_loss import FamilyLoss
 from .predictive import mixture_quantiles
@@ -258,6 +259,29 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         if not return_std:
             return eta, np.zeros_like(eta)
         return eta, np.sqrt(np.maximum(self._laplace_variance(X) * self._scales_fit, 0))
+
+    def _deviations(
+        self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        """Return the standard deviations of both parts of η and of groups of features, by Laplace."""
+        if self.loss not in FAMILIES:
+            return super()._deviations(points, T, columns)
+        m, undefined = len(self._T_fit), polynomial_columns(self.kernel_, self.X_fit_, self._T_fit)
+
+        def kernel_at(rows: slice) -> FloatArray:
+            return np.asarray(self.kernel_.matrix(self.X_fit_, points[rows]))
+
+        def of_features(a: FloatArray) -> FloatArray:
+            variance = self._variance_of(lambda rows: np.zeros((m, len(a[rows]))), np.zeros(len(a)), a)
+            if np.any(a[:, undefined]):
+                variance[:] = np.nan
+            return self._shaped(np.sqrt(np.maximum(variance * self._scales_fit, 0)))
+
+        variance = self._variance_of(kernel_at, self.kernel_.diagonal(points), np.zeros_like(T))
+        if undefined:  # a kernel that is known up to polynomials: which part has them?
+            variance[:] = np.nan
+        learnt = self._shaped(np.sqrt(np.maximum(variance * self._scales_fit, 0)))
+        return of_features(T), learnt, {name: of_features(a) for name, a in columns.items()}
 
     def _predict_smooth(self, X: Any, return_std: bool, offset: Any, exposure: Any) -> Any:
         """Return means, and with `return_std` their standard deviations."""

@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.model_selection import check_cv
 
 from .._models.progress import Stages
-from .._solvers.rows import distinct_rows
 from .._validation import FloatArray, integer
 
 # γ of the squared loss in units of the kernel's size: from where the kernel has no say to where it fits all.
 _LARGEST, _SMALLEST = 5.0, 5e-8
+_LEAST = 5e-13  # where rounding begins to show: down to here the walk goes on while it gains
+_FEIGNED = 2e-3  # share of a criterion that the tolerance of the models in folds may make
+_GAIN = 0.99  # times the lowest criterion so far: below it the walk goes on beyond the grid
 _PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
+_HUMP = (
+    2e8  # times the least γ: above, small gains and losses by turns tell nothing of what smaller γ are worth
+)
 
 
 @dataclass
@@ -34,53 +36,18 @@ class FoldSelection:
     predictions: FloatArray  # (m, k): of each row by the model without it, at the chosen γ
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Which rows train, and which are left out, (m,) each."""
+def gammas_to_try(specification: Any) -> tuple[FloatArray, float | None]:
+    """Return the γ to try in descending order, and how far the walk may go on; None: as they are.
 
-    trains: NDArray[np.bool_]
-    left_out: NDArray[np.bool_]
-
-
-def folds_of(X: Any, y: Any, cv: Any, rows: Any, *, pairwise: bool) -> list[Fold]:
-    """Return the folds of checked rows.
-
-    A number of folds: rows at the same point are in the same fold, and neither the order of the rows nor the
-    units of dense columns matter. Else as a scikit-learn splitter or a list of positions says; `rows`: where
-    the rows were among those given, if some had no weight.
+    Where it may, they are in units of the kernel's size.
     """
-    m = X.shape[0]
-    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
-        # Positions are those of the rows as given; a splitter sees the rows that count.
-        places = np.arange(m) if rows is None or hasattr(cv, "split") else rows
-        pairs = check_cv(cv).split(X, y)
-        return [Fold(np.isin(places, train), np.isin(places, test)) for train, test in pairs]
-    count = integer(cv, "cv", minimum=2)
-    place = np.arange(m)
-    if not pairwise:
-        told_apart = X
-        if not sparse.issparse(X):
-            ranks = [np.unique(column, return_inverse=True)[1] for column in np.asarray(X).T]
-            told_apart = np.column_stack(ranks).astype(np.float64)
-        place = distinct_rows(told_apart)[1]
-    n_points = int(place.max()) + 1
-    if n_points < 2:
-        raise ValueError(
-            'regularization="auto" leaves out rows, and all rows are at the same point: give it a number'
-        )
-    count = min(count, n_points)
-    return [Fold(place % count != fold, place % count == fold) for fold in range(count)]
-
-
-def gammas_to_try(specification: Any, unit: float) -> tuple[FloatArray, bool]:
-    """Return the γ to try in descending order, and whether the walk may end early."""
     if np.ndim(specification) == 0:
         count = integer(specification, "regularization_grid", minimum=2)
-        return np.geomspace(_LARGEST, _SMALLEST, count) * unit, True
+        return np.geomspace(_LARGEST, _SMALLEST, count), _LEAST
     values = np.sort(np.asarray(specification, dtype=np.float64).ravel())[::-1]
     if values.size == 0 or not np.all(np.isfinite(values)) or values[-1] <= 0:
         raise ValueError("regularization_grid must hold positive, finite numbers")
-    return values, False
+    return values, None
 
 
 @dataclass
@@ -104,20 +71,35 @@ class Walk:
         if known.any():
             value = float(np.average(self.loss(predictions)[known], weights=self.weights[known]))
         self.values[gamma] = value
-        if self.best is None or (value, -gamma) < (self.values[self.best[0]], -self.best[0]):
+        if self.best is None or self._is_better(value, gamma):
             self.best = gamma, predictions
         self.stages.report(f"regularization {gamma:.3g}: loss of rows left out {value:.6g}")
         return value
 
-    def follow(self, gammas: FloatArray, *, may_end: bool) -> FoldSelection:
-        """Go down from the largest γ; where it `may_end`, until smaller ones gain no more, then refine."""
-        since = 0
-        for gamma in map(float, gammas):
-            before = self.best
-            self(gamma)
-            since = 0 if self.best is not before else since + 1
+    def _is_better(self, value: float, gamma: float) -> bool:
+        """Whether γ beats the best so far: a smaller one has to gain more than tolerances feign."""
+        assert self.best is not None
+        best = self.values[self.best[0]]
+        return value < (best if gamma > self.best[0] else (1 - _FEIGNED) * best)
+
+    def follow(self, gammas: FloatArray, least: float | None) -> FoldSelection:
+        """Go down from the largest γ, by `least` as far as smaller ones gain, but not below it; then refine.
+
+        None: through all of the γ, and no others.
+        """
+        may_end = least is not None
+        ratio = float(gammas[-1] / gammas[-2]) if may_end else 0.0
+        since, values = 0, [float(gamma) for gamma in gammas]
+        while values:
+            gamma, before = values.pop(0), self.best
+            lowest = np.inf if before is None else self.values[before[0]]
+            gains = self(gamma) < _GAIN * lowest
+            waits = least is not None and gamma > _HUMP * least
+            since = 0 if self.best is not before or waits else since + 1
             if may_end and since >= _PATIENCE:
                 break
+            if least is not None and not values and gains and ratio * gamma >= least:
+                values.append(ratio * gamma)
         assert self.best is not None
         if may_end:
             self._refine()

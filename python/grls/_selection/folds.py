@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import check_cv
 
 from .._solvers.groups import Labels
 from .._solvers.rows import distinct_rows
+from .._validation import integer
 from ..kernels import Kernel
 from .starts import points_in_turn
 
@@ -80,3 +83,35 @@ def folds_of(together: Labels, labels: NDArray[np.intp], n_folds: int = N_FOLDS)
         if len(np.unique(of_unit[units])) == 1:  # without its fold nothing would be left of the class
             of_unit[units] = -1
     return np.asarray(of_unit[together])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Which rows train, and which are left out, (m,) each."""
+
+    trains: NDArray[np.bool_]
+    left_out: NDArray[np.bool_]
+
+
+def splits(kernel: Kernel, X: Any, y: Any, cv: Any, rows: Any) -> list[Fold]:
+    """Return the folds of checked rows whose targets are numbers.
+
+    A number of folds: rows at the same point are in the same fold, and neither the order of the rows nor the
+    units of dense columns matter. Else as a scikit-learn splitter or a list of positions says; `rows`: where
+    the rows were among those given, if some had no weight.
+    """
+    m = X.shape[0]
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+        # Positions are those of the rows as given; a splitter sees the rows that count.
+        places = np.arange(m) if rows is None or hasattr(cv, "split") else rows
+        pairs = check_cv(cv).split(X, y)
+        return [Fold(np.isin(places, train), np.isin(places, test)) for train, test in pairs]
+    count = integer(cv, "cv", minimum=2)
+    together = held_together(kernel, X, None)
+    n_points = int(together.max()) + 1
+    if n_points < 2:
+        raise ValueError(
+            'regularization="auto" leaves out rows, and all rows are at the same point: give it a number'
+        )
+    of_row = folds_of(together, np.zeros(m, dtype=np.intp), min(count, n_points))
+    return [Fold(of_row != fold, of_row == fold) for fold in range(min(count, n_points))]

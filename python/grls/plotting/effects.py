@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, integer
+from ..losses import GRRegressor
 from ._display import SeveralDisplay
 from ._inputs import (
     as_table,
     column_names,
     column_of,
+    final_estimator,
     fitted_regressor,
     is_numeric,
     number_of_column,
@@ -36,9 +39,10 @@ class Effect:
 
     name: str
     line: FloatArray  # (n,)
-    mean: FloatArray  # (n,)
-    std: FloatArray  # (n,)
+    mean: FloatArray  # (n,), or (n, k) of k levels
+    std: FloatArray | None  # (n,), where the band is made of it
     seen: FloatArray  # values of the column in the rows
+    ends: FloatArray | None = None  # (n, 2): of a band that is not symmetric
 
 
 @dataclass
@@ -80,8 +84,9 @@ class PartialEffectsDisplay(SeveralDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor or Pipeline
-            Fitted; a pipeline must end in one.
+        model : GRLSRegressor, GRRegressor or Pipeline
+            Fitted; a pipeline must end in one. A `GRRegressor` has bands with a smooth loss; with the others
+            it has lines alone, one for each level.
         X : {array-like, DataFrame} of shape (n, d), default=None
             Rows: a column runs from its smallest to its largest value there, the others stay at their median
             (numbers) or at what comes most often. None: the training rows that the model keeps.
@@ -101,7 +106,12 @@ class PartialEffectsDisplay(SeveralDisplay):
         PartialEffectsDisplay
             The display.
         """
-        final = fitted_regressor(model)
+        final = final_estimator(model)
+        has_loss = isinstance(final, GRRegressor)
+        if has_loss:
+            check_is_fitted(final)
+        else:
+            final = fitted_regressor(model)
         table, n_points = as_table(X, model), integer(n_points, "n_points", minimum=2)
         numbers = varying_columns(table)[:_MOST_COLUMNS]
         if columns is not None:
@@ -116,17 +126,22 @@ class PartialEffectsDisplay(SeveralDisplay):
             seen = seen[np.isfinite(seen)].astype(np.float64)
             line = np.linspace(seen.min(), seen.max(), n_points)
             rows = with_column(usual, j, line)
+            if has_loss:
+                effects.append(Effect(names[j], line, *_by_loss(model, final, rows, with_noise, seen)))
+                continue
             mean, std = model.predict(rows, return_std=True, with_noise=with_noise)
             effects.append(Effect(names[j], line, np.ravel(mean), np.ravel(std), seen))
-        quantile = float(stats.t.ppf(0.975, final.degrees_of_freedom_))
+        quantile = np.nan if has_loss else float(stats.t.ppf(0.975, final.degrees_of_freedom_))
         return cls(effects, target_name(target), quantile).plot(axes=axes)
 
     def _draw(self, axes: Any, **options: Any) -> None:
         for effect, ax in zip(self.effects, axes, strict=True):
-            away = self.quantile * effect.std
-            ax.fill_between(
-                effect.line, effect.mean - away, effect.mean + away, color=BLUE, alpha=0.2, linewidth=0
-            )
+            ends = effect.ends
+            if effect.std is not None:
+                away = self.quantile * effect.std
+                ends = np.stack([effect.mean - away, effect.mean + away], axis=-1)
+            if ends is not None:
+                ax.fill_between(effect.line, ends[:, 0], ends[:, 1], color=BLUE, alpha=0.2, linewidth=0)
             ax.plot(effect.line, effect.mean, color=BLUE)
             at_bottom = ax.get_xaxis_transform()
             some = effect.seen
@@ -135,7 +150,22 @@ class PartialEffectsDisplay(SeveralDisplay):
             ax.plot(some, np.full(len(some), 0.015), "|", color=GREY, markersize=6, transform=at_bottom)
             ax.set_xlabel(effect.name)
             ax.set_ylabel(self.target)
-            ax.set_title(f"along {effect.name}, with 95 % band")
+            ax.set_title(f"along {effect.name}{', with 95 % band' if ends is not None else ''}")
+
+
+def _by_loss(
+    model: Any, final: GRRegressor, rows: Any, with_noise: bool, seen: FloatArray
+) -> tuple[FloatArray, None, FloatArray, FloatArray | None]:
+    """Return mean, std, values seen and ends of the effect of a model with another loss."""
+    mean = np.asarray(model.predict(rows))
+    if not hasattr(final, "predict_interval"):
+        if with_noise:
+            raise ValueError(f"with_noise is for models with bands, and loss={final.loss!r} has none")
+        return mean, None, seen, None
+    if mean.ndim == 2:
+        raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
+    given = rows if model is final else model[:-1].transform(rows)
+    return mean, None, seen, final.predict_interval(given, with_noise=with_noise)
 
 
 @dataclass
