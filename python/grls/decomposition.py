@@ -128,7 +128,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         linearly with the samples. None takes them all, which is exact.
     eigen_solver : {"auto", "dense", "iterative"}, default="auto"
         "dense" is LAPACK's, for many components; "iterative" is block Lanczos on half the matrix, for few of
-        many.
+        many. Ctrl-C leaves either at once, but LAPACK finishes in the background.
     tol : float, default=1e-10
         "iterative" stops when every eigenvector's residual is below `tol` times its eigenvalue, or below
         rounding.

@@ -13,15 +13,12 @@ import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import grls
 import numpy as np
 from grls.features import PLSA, GeodesicKNN
 from grls.kernels import Gaussian, Laplace, Linear
 from scipy import sparse
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 G = Gaussian(2.0)
 

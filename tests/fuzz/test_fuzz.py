@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from fuzz import bindings, certificates, every_file, extremes, models
+from fuzz import bindings, certificates, every_file, extremes, interrupts, models
 from fuzz.forked import fails, run_forked
 from grls import _core
 
@@ -67,6 +67,20 @@ def test_models_at_the_ends_of_floating_point_numbers_are_exact_or_refused():
 def test_machines_hold_what_they_claim():
     report = require_nothing_found(certificates, range(60), 60)
     assert report.outcomes["certified"] > 40
+
+
+_DAILY = ("least squares", "machine", "components, all")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in _DAILY else pytest.param(name, marks=pytest.mark.slow) for name in interrupts.FITS],
+)
+def test_ctrl_c_ends_a_fit_and_leaves_the_earlier_one(name):
+    """The delay is printed and not judged: it is the machine's as well."""
+    found = interrupts.in_a_child(name, 0.3)
+    assert not isinstance(found, str), found
+    print(f"{name}: {'done before' if found is None else f'{found:.3f} s'}")
 
 
 @pytest.mark.slow

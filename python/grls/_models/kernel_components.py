@@ -46,14 +46,14 @@ def fixed_signs(vectors: FloatArray) -> FloatArray:
 
 def finite_rows(values: Any, what: str) -> FloatArray:
     """Return what a fitted transformer gives; ValueError where that is no number."""
-    values = np.asarray(values)
-    finite = np.isfinite(values).all(axis=1)
+    found: FloatArray = np.asarray(values)
+    finite = np.isfinite(found).all(axis=1)
     if not finite.all():
         raise ValueError(
             f"the {what} are not finite at row {finite.argmin()}: its values are too large for the kernel, "
             "or the arrays of this model were changed after the fit"
         )
-    return values
+    return found
 
 
 def require_finite(values: FloatArray, kernel: Kernel) -> None:
