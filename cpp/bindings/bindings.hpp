@@ -62,6 +62,7 @@ GradientsReport gradients_report(const py::object& report);
 py::object path_result(Path path);
 
 void register_blas(py::module_& m);
+void register_conformal(py::module_& m);
 void register_conjugate_gradients(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);

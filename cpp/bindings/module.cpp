@@ -15,6 +15,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
       .value("stagnated", grls::Status::stagnated)
       .finalize();
   grls::bindings::register_blas(m);
+  grls::bindings::register_conformal(m);
   grls::bindings::register_conjugate_gradients(m);
   grls::bindings::register_kernels(m);
   grls::bindings::register_least_squares(m);

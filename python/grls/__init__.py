@@ -21,6 +21,7 @@ What to use when:
 `PriorRLSClassifier`    linear classification with such a prior, also on 10⁵ sparse columns
 `TransferPrior`         learns that prior from similar tasks
 `NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
+`grls.conformal`        bands around any regressor that hold in every group and along every feature named
 `KernelPCA`             principal components in a kernel's feature space
 `MercerExpansion`       eigenvalues and eigenfunctions of a kernel
 `grls.kernels`          kernels and their algebra
@@ -45,6 +46,7 @@ from .exceptions import (
     DependentFeaturesWarning,
     ExtrapolationWarning,
     IndefiniteKernelWarning,
+    InfiniteBandWarning,
     NotPositiveDefiniteError,
     SeparableFeaturesWarning,
     SolverError,
@@ -72,6 +74,7 @@ __all__ = [
     "GRLogisticClassifier",
     "GRRegressor",
     "IndefiniteKernelWarning",
+    "InfiniteBandWarning",
     "KernelPCA",
     "LowRankCovariance",
     "MercerExpansion",

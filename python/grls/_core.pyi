@@ -238,6 +238,66 @@ class TopSpectrum:
     @property
     def converged(self) -> bool: ...
 
+class Calibration:
+    def __init__(
+        self,
+        *,
+        c: _Floats,
+        beta: _Floats,
+        free: Sequence[int],
+        violation: float,
+        steps: int,
+        status: Status,
+    ) -> None: ...
+    @property
+    def c(self) -> _Floats: ...
+    @property
+    def beta(self) -> _Floats: ...
+    @property
+    def free(self) -> list[int]: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def status(self) -> Status: ...
+
+class Thresholds:
+    def __init__(self, *, values: _Floats, violation: _Floats, steps: Sequence[int]) -> None: ...
+    @property
+    def values(self) -> _Floats: ...
+    @property
+    def violation(self) -> _Floats: ...
+    @property
+    def steps(self) -> list[int]: ...
+
+def conformal_calibrate(
+    *,
+    kernel: _Floats | None,
+    T: _Floats,
+    scores: _Floats,
+    lower: float,
+    upper: float,
+    start: _Floats | None = ...,
+    threads: int = ...,
+) -> Calibration: ...
+def conformal_thresholds(
+    *,
+    kernel: _Floats | None,
+    T: _Floats,
+    scores: _Floats,
+    lower: float,
+    upper: float,
+    c: _Floats,
+    free: Sequence[int],
+    kernel_new: _Floats | None,
+    diagonal: _Floats | None,
+    T_new: _Floats,
+    targets: _Floats,
+    threads: int = ...,
+) -> Thresholds: ...
+def threshold_bytes(*, n: int, free: int, workers: int) -> float: ...
+
 class SvmSolution:
     def __init__(
         self,

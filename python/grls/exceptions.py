@@ -9,6 +9,7 @@ __all__ = [
     "DependentFeaturesWarning",
     "ExtrapolationWarning",
     "IndefiniteKernelWarning",
+    "InfiniteBandWarning",
     "NotPositiveDefiniteError",
     "PrecisionWarning",
     "SeparableFeaturesWarning",
@@ -31,6 +32,10 @@ class DependentFeaturesWarning(UserWarning):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel matrix has negative eigenvalues; the message says what was done about it."""
+
+
+class InfiniteBandWarning(UserWarning):
+    """Too few calibration rows stand behind a promise of coverage, so that only infinite bands keep it."""
 
 
 class PrecisionWarning(UserWarning):

@@ -16,6 +16,7 @@ from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
 from ._models.fitted import FittedProblem, not_definite, solve_outputs
 from ._models.learnt_noise import LearnsNoise
+from ._models.leave_out_bands import LeaveOutBands
 from ._models.regression import Regression
 from ._models.regression_summary import UncertainSummary
 from ._models.samples import FreeFeatures, Samples, Training, require_groups
@@ -556,7 +557,7 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         Whether the factor that variances need, made at the first call that asks for them, is kept for the
         next: 4m² bytes, for each γ. It is not part of a pickle.""",
 )
-class GRLSRegressor(LearnsNoise, UncertainSummary, Regression, _GRLS):
+class GRLSRegressor(LeaveOutBands, LearnsNoise, UncertainSummary, Regression, _GRLS):
     r"""Kernel ridge regression with features that are not penalised (G-RLS).
 
     .. math:: \min_f \frac{1}{m} \sum_i (y_i - f(x_i))^2 + γ c^T Φ c, \quad

@@ -21,7 +21,7 @@ FLOORS = [
     {"kernels"},
     {"matrices"},
     {"least_squares", "ridge", "nystrom", "spectrum", "plsa"},
-    {"svm"},
+    {"svm", "conformal"},
     {"bindings"},
 ]
 

@@ -29,12 +29,14 @@ from grls import (
     SVMGBClassifier,
     _core,
 )
+from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, PolynomialTrend
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -70,8 +72,14 @@ y = Y[:, 0]
         PLSA(3, random_state=0),
         GeodesicKNN(),
         EstimatorFeatures(GaussianNB()),
+        Groups(),
+        ConformalRegressor(LinearRegression()),
+        ConformalRegressor(
+            LinearRegression(), kernel=Gaussian(1.0), regularization=1e-2, cv=2, alpha=[0.2, 0.4]
+        ),
     ]
 )
+@pytest.mark.filterwarnings("ignore::grls.InfiniteBandWarning")  # of checks with few rows
 @pytest.mark.filterwarnings("ignore:.*an exact copy of itself")  # some checks give all rows a weight of 3
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
@@ -281,6 +289,7 @@ def test_names_of_columns_are_kept_and_checked():
 
 
 ESTIMATORS = (
+    ConformalRegressor,
     GRLSRegressor,
     GRLSClassifier,
     GRLogisticClassifier,
@@ -308,7 +317,8 @@ def test_everything_public_is_there_and_documented():
 
 def test_every_fitted_attribute_is_documented():
     pca = KernelPCA(2, fit_inverse_transform=True).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
-    for model in [*(model for model, _ in fitted()), pca]:
+    bands = ConformalRegressor(LinearRegression(), cv=5).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    for model in [*(model for model, _ in fitted()), pca, bands]:
         doc = inspect.getdoc(type(model))
         for name in vars(model):
             if name.endswith("_") and not name.startswith("_"):

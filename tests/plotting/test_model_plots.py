@@ -5,11 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import GRLSClassifier, GRLSRegressor, GRRegressor, plotting
+from grls.conformal import ConformalRegressor
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Matern, Precomputed, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -273,3 +275,26 @@ def test_effects_of_other_losses_have_bands_where_the_loss_has_them():
     assert "band" not in lines.axes_[1].get_title()
     with pytest.raises(ValueError, match="with_noise"):
         plotting.PartialEffectsDisplay.from_estimator(levels, X, with_noise=True)
+
+
+def test_coverage_is_drawn_with_its_intervals_and_what_was_promised():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    y = X[:, 0] + (0.1 + X[:, 1]) * rng.standard_normal(300)
+    model = ConformalRegressor(
+        LinearRegression(), features={"high": lambda X: X[:, 1] > 0.5}, alpha=[0.1, 0.5], random_state=0
+    ).fit(X[:200], y[:200])
+    display = plotting.CoverageDisplay.from_estimator(model, X[200:], y[200:])
+    report = model.coverage_report(X[200:], y[200:])
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
+        *("all, 0.9", "high, 0.9", "all, 0.5", "high, 0.5")
+    ]
+    promised = [line.get_xdata()[0] for line in display.ax_.lines if len(set(line.get_xdata())) == 1]
+    assert {0.5, 0.9} <= set(np.round(promised, 12))
+    (points,) = (c for c in display.ax_.containers)
+    assert_allclose(points.lines[0].get_xdata(), report.coverage)
+    broken = ConformalRegressor(model.estimator_, cv="prefit").fit(X[:200], 0.01 * y[:200])
+    broken.estimator_ = model.estimator_
+    broken.scores_ = 1e-3 * broken.scores_
+    labels = plotting.CoverageDisplay.from_estimator(broken, X[200:], y[200:]).ax_.get_legend().get_texts()
+    assert [text.get_text() for text in labels] == ["below what was promised"]

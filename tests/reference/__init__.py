@@ -6,6 +6,12 @@ Features": T (m, l) the features at the samples, Phi (m, m) the kernel matrix, P
 
 # ruff: noqa: F401
 from .basis import E, H, H_between, null_space, others, phi_prime, polynomials
+from .conformal import (
+    jackknife_plus,
+    split_conformal,
+    threshold_by_program,
+    threshold_by_refits,
+)
 from .families import family_curvatures, family_objective, family_slopes, unit_deviance
 from .geodesics import class_shares, neighbour_graph, shortest_paths
 from .kernels import (

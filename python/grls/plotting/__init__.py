@@ -11,6 +11,7 @@ They need matplotlib (``pip install "grls[plot]"``).
 `MapDisplay`                   mean and standard deviation over two columns
 `CoefficientsDisplay`          coefficients of the features, with intervals
 `ResidualsDisplay`             residuals, their quantiles, and the rows left out
+`CoverageDisplay`              how often conformal bands hold, in groups and along features
 `VariogramDisplay`             the variogram of the data and the one that the model has fitted
 `model_report`                 all of these that apply, on one figure
 `DecisionBoundaryDisplay`      what a classifier of two variables decides where, and how surely
@@ -28,6 +29,7 @@ and keeps ``ax_`` (or ``axes_``) and ``figure_`` for whatever else is wanted.
 from .classification import DecisionBoundaryDisplay
 from .coefficients import CoefficientsDisplay
 from .components import ComponentsDisplay
+from .coverage import CoverageDisplay
 from .diagnostics import ResidualsDisplay, VariogramDisplay
 from .effects import MapDisplay, PartialEffectsDisplay
 from .fits import DecompositionDisplay, FitDisplay
@@ -38,6 +40,7 @@ from .rkhs import EigenvalueDisplay, FunctionSamplesDisplay, RoughnessDisplay, S
 __all__ = [
     "CoefficientsDisplay",
     "ComponentsDisplay",
+    "CoverageDisplay",
     "CriterionContourDisplay",
     "DecisionBoundaryDisplay",
     "DecompositionDisplay",

@@ -102,7 +102,8 @@ class FitDisplay(SingleDisplay):
             return cls(x, targets, line, model.predict(line[:, None]), None, levels).plot(ax=ax)
         _require_one_output(model)
         band = None
-        if hasattr(model, "predict_interval"):  # the band is not as wide above as below
+        has_family = isinstance(model, GRRegressor) and hasattr(model, "predict_interval")
+        if has_family:  # the band is not as wide above as below
             mean, std = model.predict(line[:, None], return_std=True)
             band = model.predict_interval(line[:, None], with_noise=with_noise).reshape(-1, 2)
         elif isinstance(model, GRRegressor):

@@ -1,0 +1,1 @@
+"""Conformal bands beside split conformal prediction: coverage in groups, width, time."""

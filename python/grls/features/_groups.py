@@ -1,0 +1,161 @@
+"""Groups of rows as features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import column_positions, is_table_of_numbers
+from .._versions import Versioned
+
+
+class Groups(TransformerMixin, Versioned, BaseEstimator):
+    """Indicators of groups of rows, which may overlap, after the constant.
+
+    With `grls.conformal.ConformalRegressor` each is a group whose coverage is promised; with other estimators
+    each is an offset of its own.
+
+    Parameters
+    ----------
+    groups : int, str, sequence or dict, default=0
+        Columns that hold labels, by position or name: one group for each label of each column. Or names of
+        groups, and for each a function of X that returns one boolean for each row,
+        ``{"young": lambda X: X[:, 0] < 30}``.
+
+    Attributes
+    ----------
+    labels_ : list of ndarrays
+        The labels found in each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grls.features import Groups
+    >>> X = np.array([[20.0, 1.0], [40.0, 2.0], [60.0, 1.0]])
+    >>> Groups(1).fit_transform(X)
+    array([[1., 1., 0.],
+           [1., 0., 1.],
+           [1., 1., 0.]])
+    >>> groups = Groups({"over 30": lambda X: X[:, 0] > 30, "over 50": lambda X: X[:, 0] > 50})
+    >>> groups.fit_transform(X)
+    array([[1., 0., 0.],
+           [1., 1., 0.],
+           [1., 1., 1.]])
+    >>> list(groups.get_feature_names_out())
+    ['1', 'over 30', 'over 50']
+    """
+
+    def __init__(self, groups: Any = 0) -> None:
+        self.groups = groups
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True  # a missing label is in no group
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Groups:
+        """Find the labels.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Rows.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        Groups
+            The fitted transformer.
+        """
+        table = self._table(X, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        known = None if names is None else list(names)
+        given = known if known is not None else [f"x{i}" for i in range(table.shape[1])]
+        self.positions_: list[int] = []
+        self.labels_: list[NDArray[Any]] = []
+        if isinstance(self.groups, dict):
+            if not self.groups:
+                raise ValueError("groups names no group")
+            for name, members in self.groups.items():
+                if not callable(members):
+                    raise TypeError(f"group {name!r} must be a function of X, got {members!r}")
+            self._names = [str(name) for name in self.groups]
+        else:
+            self.positions_ = column_positions(self.groups, table.shape[1], known, "Groups(groups)")
+            self.labels_ = [_labels(self._column(table, p)) for p in self.positions_]
+            self._names = [
+                f"{given[p]}={label}"
+                for p, labels in zip(self.positions_, self.labels_, strict=True)
+                for label in labels
+            ]
+        self.transform(X)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the indicators.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Rows; a label that `fit` has not seen, or a missing one, belongs to no group.
+
+        Returns
+        -------
+        ndarray of shape (n, 1 + groups)
+            The constant first.
+        """
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        n_rows = table.shape[0]
+        columns = [np.ones(n_rows)]
+        if isinstance(self.groups, dict):
+            rows = X if hasattr(X, "columns") else table
+            columns += [_members(name, members(rows), n_rows) for name, members in self.groups.items()]
+        for p, labels in zip(self.positions_, self.labels_, strict=True):
+            values = self._column(table, p)
+            columns += [np.asarray(values == label, dtype=np.float64) for label in labels]
+        return np.column_stack(columns)
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """Return X, checked as numbers unless it has columns of text."""
+        if not is_table_of_numbers(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite="allow-nan"
+        )
+
+    def _column(self, table: Any, position: int) -> NDArray[Any]:
+        column = _safe_indexing(table, position, axis=1)
+        if sparse.issparse(column):
+            column = column.toarray()
+        return np.ravel(np.asarray(column))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the groups, after ``1`` for the constant."""
+        check_is_fitted(self)
+        return np.array(["1", *self._names], dtype=object)
+
+
+def _labels(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of a column, without what stands for a missing one."""
+    missing = np.array([value is None or value != value for value in values], dtype=bool)
+    return np.unique(values[~missing])
+
+
+def _members(name: Any, members: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return a group as numbers, checked."""
+    values = np.asarray(members)
+    if values.shape != (n_rows,) or not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            f"group {name!r} must have one boolean for each of the {n_rows} rows, got an array of shape "
+            f"{values.shape} and type {values.dtype}"
+        )
+    return values.astype(np.float64)
