@@ -84,7 +84,7 @@ class ActiveSet {
     scale_ = U_.rowwise().norm();
     const double usual = std::sqrt(static_cast<double>(r_) / static_cast<double>(m_));
     for (double& scale : scale_) scale = scale > usual ? usual / scale : 1;
-    g_ = r_ > 0 ? grls::solved(to_gamma_, point.gamma) : Vector<double>(0);
+    g_ = r_ > 0 ? Vector<double>(grls::solved(to_gamma_, point.gamma)) : Vector<double>(0);
     anchor_ = g_;
     for (Index i = 0; i < m_; ++i)
       if (is_inside(i)) members_.push_back(i);
