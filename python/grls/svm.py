@@ -94,11 +94,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         solves pairs of up to 300 samples exactly, whatever `tol`: by "native" and an active set where the
         kernel is known to be positive definite and there is at most a constant, else by "ipm". For others it
         takes "native"; up to 6000 samples "ipm" takes over where that has worked as long as "ipm" would
-        have. Where either gets stuck, "native" as it may with
-        a C or a tolerance out of all proportion, "ipm" where the features alone separate the classes, the
-        other one finishes the work. Where the kernel is not positive definite (sigmoid), "auto" is "native",
-        with an `IndefiniteKernelWarning`. Conditionally positive definite kernels of order 1 need no matrix
-        with "native" and "auto"; those of higher order, such as thin plates, two of order m.
+        have. Where either gets stuck, "native" as it may with a C or a tolerance out of all proportion,
+        "ipm" where the features alone separate the classes, the other one finishes the work. Where the
+        kernel is not positive definite (sigmoid), "auto" is "native", with an `IndefiniteKernelWarning`.
+        Conditionally positive definite kernels of order 1 need no matrix with "native" and "auto"; those of
+        higher order, such as thin plates, two of order m.
     formulation : {"virtual", "pivot"}, default="virtual"
         The direct form, which is that of the paper's virtual samples (section 4.2), or the program (23)-(24)
         in the basis of pivot samples; the function is the same. "pivot" is for ``solver="osqp"`` (or "auto").
