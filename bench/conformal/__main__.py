@@ -130,12 +130,12 @@ def run(scene: Scene, n_draws: int, most_tested: int) -> list[dict[str, Any]]:
 
 
 def _table(rows: list[dict[str, Any]], n_draws: int) -> str:
-    known = facts()
+    known = facts(RESULTS.parents[1])
     lines = [
         "# Conformal bands in groups of real data",
         "",
-        f"`python -m bench.conformal`, {n_draws} draws, 1 − α = {1 - ALPHA:g}. The same fitted regressor and the "
-        "same calibration rows for all; CPU time of calibration and all bands of one draw (median). "
+        f"`python -m bench.conformal`, {n_draws} draws, 1 − α = {1 - ALPHA:g}. The same fitted regressor and "
+        "the same calibration rows for all; CPU time of calibration and all bands of one draw (median). "
         "A band may be infinite in a group with fewer than 9 calibration rows.",
         "",
         "| data | method | group | rows | coverage | median width | CPU s |",
