@@ -65,7 +65,7 @@ y = Y[:, 0]
         GRRegressor(loss="poisson"),
         NystromGRLSRegressor(),
         NystromGRLSClassifier(),
-        FourierGRLSRegressor(Gaussian(1.0).on(0), features=Columns(slice(5)), tol=1e-8),
+        FourierGRLSRegressor(Gaussian(1.0).on(0), features=Columns(slice(5)), regularization=1e-2, tol=1e-6),
         PolynomialTrend(),
         Columns(),
         MutualInformationWords(n_words=2),

@@ -29,9 +29,8 @@ y = surface(X) + 0.5 * rng.normal(size=len(X))
 
 model = FourierGRLSRegressor(Matern(0.2), features="linear", regularization=0.25 / len(X), tol=5e-3)
 model.fit(X, y)
-print(
-    f"modes {model.n_modes_}, error of the kernel {model.kernel_error_:.4f}, of the fit {model.fit_error_:.4f}"
-)
+print(f"modes {model.n_modes_}, error of the kernel {model.kernel_error_:.4f}")
+print(f"error of the fit {model.fit_error_:.4f}")
 print(f"noise {np.sqrt(model.noise_variance_[0]):.3f}")
 
 # %%
