@@ -20,6 +20,7 @@ What to use when:
 `PriorRLSRegressor`     linear regression with a Gaussian prior on the weights
 `PriorRLSClassifier`    linear classification with such a prior, also on 10⁵ sparse columns
 `TransferPrior`         learns that prior from similar tasks
+`FourierGRLSRegressor`  regression on maps: a kernel of one to three columns, millions of rows
 `NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
 `grls.conformal`        bands around any regressor that hold in every group and along every feature named
 `KernelPCA`             principal components in a kernel's feature space
@@ -52,6 +53,7 @@ from .exceptions import (
     SolverError,
     VersionWarning,
 )
+from .fourier import FourierGRLSRegressor
 from .least_squares import GRLSClassifier, GRLSRegressor
 from .logistic import GRLogisticClassifier
 from .losses import GRRegressor
@@ -69,6 +71,7 @@ __all__ = [
     "ConfoundedFeaturesWarning",
     "DependentFeaturesWarning",
     "ExtrapolationWarning",
+    "FourierGRLSRegressor",
     "GRLSClassifier",
     "GRLSRegressor",
     "GRLogisticClassifier",

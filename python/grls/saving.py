@@ -44,6 +44,11 @@ _LONGEST_HEADER = 1 << 20
 
 # What fitted models hold beside estimators, kernels, features and arrays. All of it is data.
 _RECORDS = (
+    "grls._fourier.modes.Modes",
+    "grls._fourier.plan.Plan",
+    "grls._fourier.plan.Rows",
+    "grls._fourier.plan.SplitSums",
+    "grls._fourier.sums.Sums",
     "grls._models.learnt_noise.LearntNoise",
     "grls._models.leverage.Leverage",
     "grls._models.samples.FreeFeatures",

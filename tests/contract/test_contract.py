@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import (
+    FourierGRLSRegressor,
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
@@ -66,6 +67,7 @@ y = Y[:, 0]
         GRRegressor(loss="poisson"),
         NystromGRLSRegressor(),
         NystromGRLSClassifier(),
+        FourierGRLSRegressor(Gaussian(1.0).on(0), features=Columns(slice(5)), regularization=1e-2, tol=1e-6),
         PolynomialTrend(),
         Columns(),
         MutualInformationWords(n_words=2),
@@ -120,6 +122,7 @@ def test_scikit_learn_checks_pass(estimator, check):
         GRRegressor(Gaussian(2.0), loss="negative_binomial", regularization=1e-2, feature_variance=10.0),
         NystromGRLSRegressor(Laplace(1.0), regularization="holdout", validation_fraction=0.4),
         NystromGRLSRegressor(Gaussian(2.0), regularization=1e-3, solver="cg", n_centers=100),
+        FourierGRLSRegressor(Gaussian().on([0]), regularization=1e-2, tol=1e-6),
         NystromGRLSRegressor(features=None, centers="kmeans", n_centers=15, regularization=1e-3),
         NystromGRLSClassifier(centers="leverage", n_centers=15, regularization=1e-3, class_weight={}),
         NystromGRLSClassifier(Gaussian(2.0), regularization=1e-3, solver="cg", n_centers=100),

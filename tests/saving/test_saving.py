@@ -23,6 +23,7 @@ import pytest
 import skops.io
 from catalogue import FORMULAS
 from grls import (
+    FourierGRLSRegressor,
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
@@ -193,6 +194,11 @@ MODELS = {
         X,
     ),
     "prior of components": lambda: (PriorRLSClassifier(kernel="gaussian").fit(POINTS, NAMES), POINTS),
+    "modes": lambda: (FourierGRLSRegressor(Gaussian(1.0).on(0), features="linear").fit(X, Y), X),
+    "modes in parts": lambda: (
+        FourierGRLSRegressor(Gaussian(1.0).on(0), regularization="holdout").partial_fit(X, y),
+        X,
+    ),
     "centres": lambda: (NystromGRLSRegressor(n_centers=20).fit(X, Y), X),
     "centres of classes": lambda: (
         NystromGRLSClassifier(n_centers=20, regularization="holdout").fit(POINTS, NAMES),

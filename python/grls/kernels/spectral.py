@@ -6,10 +6,12 @@ that of factors on different columns is their product, that of Gaussians a Gauss
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
+from sklearn.base import clone
 
 from .._validation import FloatArray, integer, real
 
@@ -88,6 +90,73 @@ def _density_of_product(kernel: Kernel, factors: Factors, omega: FloatArray) -> 
     if len(smooth):
         density *= Gaussian(1 / np.sqrt(precision[smooth]))._spectral_density(omega[:, smooth])
     return density
+
+
+_WITH_DENSITY = (
+    "Gaussian, Laplace, Matern and RationalQuadratic have one, with a width for all columns or one for each; "
+    "so do their sums and multiples, products of those on different columns, and products of Gaussians"
+)
+
+
+@dataclass(frozen=True)
+class StationaryPart:
+    """A summand of a stationary kernel: a number times a product of kernels, each of some columns."""
+
+    number: float
+    factors: Factors
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that it reads; along the others it is constant."""
+        return tuple(sorted({column for _, columns in self.factors for column in columns}))
+
+    def density(self, omega: FloatArray) -> FloatArray:
+        """Return its density (n,) on the columns that it reads, at ω (n, len(columns))."""
+        place = {column: position for position, column in enumerate(self.columns)}
+        factors = [(kernel, tuple(place[c] for c in columns)) for kernel, columns in self.factors]
+        return self.number * _density_of_product(self.factors[0][0], factors, omega)
+
+    def density_along(self, column: int, omega: FloatArray) -> FloatArray:
+        """Return the density of its values along one column that it reads, at ω (n,).
+
+        Along a line a kernel of the distance is the same kernel in one dimension, with that column's width.
+        """
+        factors: Factors = []
+        for kernel, columns in self.factors:
+            if column in columns:
+                width = kernel.widths(len(columns))[columns.index(column)]
+                factors.append((clone(kernel).set_params(sigma=width), (0,)))
+        return self.number * _density_of_product(self.factors[0][0], factors, omega[:, None])
+
+    def values(self, differences: FloatArray) -> FloatArray:
+        """Return it at differences (n, d) of rows."""
+        out = np.full(len(differences), self.number)
+        for kernel, columns in self.factors:
+            points = np.ascontiguousarray(differences[:, list(columns)])
+            out *= kernel.matrix(points, np.zeros((1, len(columns))))[:, 0]
+        return out
+
+
+def stationary_parts(kernel: Kernel, n_columns: int) -> list[StationaryPart]:
+    """Return the summands of a resolved kernel, multiplied out; ValueError unless all have a density.
+
+    A summand without factors is a constant.
+    """
+    from .dot import Constant
+
+    parts = []
+    for number, factors in _terms(kernel, kernel._frame or tuple(range(n_columns))):
+        constants = [factor for factor, _ in factors if isinstance(factor, Constant)]
+        for constant in constants:
+            number *= real(constant.value, "Constant.value", minimum=0)
+        part = StationaryPart(number, [pair for pair in factors if not isinstance(pair[0], Constant)])
+        if part.factors:
+            try:
+                part.density(np.ones((1, len(part.columns))))
+            except ValueError as error:
+                raise ValueError(f"{error}. {_WITH_DENSITY}") from error
+        parts.append(part)
+    return parts
 
 
 def log_bessel(order: float, z: FloatArray) -> FloatArray:

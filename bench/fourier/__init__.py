@@ -1,0 +1,1 @@
+"""Maps of many rows: `FourierGRLSRegressor` alone, and beside kriging packages."""

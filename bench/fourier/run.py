@@ -1,0 +1,205 @@
+"""Two scenes: `rows`, a map of up to 10⁷ rows; `peers`, the same map with as many rows as others can take.
+
+The truth is a plane with hills; the noise has a standard deviation of 0.3. Errors are those of 2,000 places
+that no row is at, without noise. Wall time and CPU time of the whole process are printed: on a machine that
+does other work only the latter means something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from grls import FourierGRLSRegressor, GRLSRegressor
+from grls.kernels import Matern
+
+from bench.peers.machine import facts, load_before
+from bench.tables import write_csv
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results" / "fourier"
+NOISE, WIDTH = 0.3, 0.2
+Row = dict[str, Any]
+
+
+def surface(X: Any) -> Any:
+    """Return the truth at places (n, 2)."""
+    x, y = X.T
+    return 4 * x - 2 * y + np.sin(9 * x) * np.cos(8 * y) + 0.3 * np.sin(30 * x * y)
+
+
+def drawn(m: int, seed: int) -> tuple[Any, Any]:
+    """Return places and measurements."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((m, 2))
+    return X, surface(X) + NOISE * rng.standard_normal(m)
+
+
+def measured(name: str, m: int, work: Callable[[], Callable[[Any], Any]], **more: Any) -> Row:
+    """Return time and error of a fit; `work` returns what predicts."""
+    new = np.random.default_rng(10**6).random((2000, 2))
+    wall, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        predict = work()
+        fit = time.perf_counter() - wall, time.process_time() - cpu
+        wall = time.perf_counter()
+        found = np.asarray(predict(new)).reshape(-1)
+    error = float(np.sqrt(np.mean((found - surface(new)) ** 2)))
+    return {
+        "model": name,
+        "rows": m,
+        "fit_s": round(fit[0], 2),
+        "fit_cpu_s": round(fit[1], 2),
+        "predict_2000_s": round(time.perf_counter() - wall, 3),
+        "rmse": round(error, 4),
+        **more,
+    }
+
+
+def fourier(X: Any, y: Any, tol: float, *, chosen: bool) -> FourierGRLSRegressor:
+    """Return the model, fitted: γ that of the truth's variances, or γ and width chosen."""
+    options: dict[str, Any] = {"regularization": NOISE**2 / len(X)}
+    if chosen:
+        options = {"regularization": "reml", "optimize": True}
+    return FourierGRLSRegressor(Matern(WIDTH), features="linear", tol=tol, **options).fit(X, y)
+
+
+def rows(sizes: Sequence[int], tol: float) -> list[Row]:
+    """Return the rows of the first scene."""
+    out = []
+    for m in sizes:
+        X, y = drawn(m, 0)
+        for chosen in (False, True):
+            models = []
+
+            def work(X: Any = X, y: Any = y, chosen: bool = chosen, models: Any = models) -> Any:
+                models.append(fourier(X, y, tol, chosen=chosen))
+                return models[0].predict
+
+            row = measured("γ and width chosen" if chosen else "γ given", m, work)
+            model = models[0]
+            stages = {
+                name: round(model.fit_seconds_.get(name, 0.0), 2) for name in ("sums", "solve", "check")
+            }
+            row |= {"modes": "x".join(map(str, model.n_modes_)), "steps": model.n_iter_}
+            row |= {"kernel_error": f"{model.kernel_error_:.2g}", "fit_error": f"{model.fit_error_:.2g}"}
+            row |= {"width": round(float(model.kernel_.sigma), 4), **stages}
+            out.append(row)
+            print(row, flush=True)
+    return out
+
+
+def _optional(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _pykrige(X: Any, y: Any) -> Any:
+    from pykrige.uk import UniversalKriging
+
+    # A Matérn of 3/2 is none of its models; the exponential one of a like range stands in.
+    model = UniversalKriging(
+        *X.T,
+        y,
+        variogram_model="exponential",
+        variogram_parameters={"psill": 1.0, "range": 3 * WIDTH, "nugget": NOISE**2},
+        drift_terms=["regional_linear"],
+    )
+    return lambda new: model.execute("points", *new.T)[0]
+
+
+def _gstools(X: Any, y: Any) -> Any:
+    import gstools
+
+    model = gstools.Matern(dim=2, var=1.0, len_scale=WIDTH, nu=1.5, nugget=NOISE**2, rescale=1.0)
+    krige = gstools.krige.Universal(model, X.T, y, "linear", cond_err="nugget", exact=False)
+    return lambda new: krige(new.T, return_var=False)
+
+
+def _libkriging(X: Any, y: Any) -> Any:
+    import pylibkriging
+
+    model = pylibkriging.NuggetKriging(y, X, "matern3_2", "linear")
+    return lambda new: model.predict(new, True, False, False)[0]
+
+
+# Name, package, the most rows that it is given, and the fit, which returns what predicts.
+CONTENDERS: list[tuple[str, str | None, int, Callable[..., Any]]] = [
+    (
+        "FourierGRLSRegressor, γ given",
+        None,
+        10**9,
+        lambda X, y, tol: fourier(X, y, tol, chosen=False).predict,
+    ),
+    ("FourierGRLSRegressor, chosen", None, 10**9, lambda X, y, tol: fourier(X, y, tol, chosen=True).predict),
+    ("GRLSRegressor, γ given", None, 20_000, lambda X, y, tol: _exact(X, y)),
+    ("pykrige UniversalKriging, given", "pykrige", 5_000, lambda X, y, tol: _pykrige(X, y)),
+    ("gstools Universal, given", "gstools", 5_000, lambda X, y, tol: _gstools(X, y)),
+    (
+        "pylibkriging NuggetKriging",
+        "pylibkriging",
+        2_000,
+        lambda X, y, tol: _libkriging("NuggetKriging", X, y),
+    ),
+]
+
+
+def peers(sizes: Sequence[int], tol: float) -> list[Row]:
+    """Return the rows of the second scene: each package as far as it goes."""
+    out = []
+    for m in sizes:
+        X, y = drawn(m, 1)
+        for name, package, largest, fit in CONTENDERS:
+            if package is not None and _optional(package) is None:
+                print(f"{name}: {package} is not installed", flush=True)
+            elif m <= largest:
+                try:
+                    out.append(measured(name, m, partial(fit, X, y, tol)))
+                except Exception as error:  # of another package: the table says so
+                    out.append({**dict.fromkeys(out[0], ""), "model": f"{name}: {error!r:.60}", "rows": m})
+                print(out[-1], flush=True)
+            else:
+                print(f"{name}: not tried with {m} rows, it stores matrices of all of them", flush=True)
+    return out
+
+
+def _exact(X: Any, y: Any) -> Any:
+    gamma = NOISE**2 / len(X)
+    return GRLSRegressor(Matern(WIDTH), features="linear", regularization=gamma).fit(X, y).predict
+
+
+def _table(table: Sequence[Row]) -> str:
+    names = list(table[0])
+    lines = [names, ["---"] * len(names), *[[str(row.get(name, "")) for name in names] for row in table]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a scene and write its table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fourier", description=__doc__)
+    parser.add_argument("scene", choices=("rows", "peers"))
+    parser.add_argument("--sizes", type=float, nargs="+", help="numbers of rows")
+    parser.add_argument("--tol", type=float, default=2e-3, help="of the kernel; 2e-3 takes some 93² modes")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args(arguments)
+    load = load_before()
+    default = [10**6, 10**7] if options.scene == "rows" else [10**4, 10**5]
+    sizes = [int(size) for size in options.sizes or default]
+    table = (rows if options.scene == "rows" else peers)(sizes, options.tol)
+    write_csv(options.out / f"{options.scene}.csv", table)
+    known = facts(ROOT)
+    told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
+    text = f"`python -m bench.fourier {options.scene}`; load before: {load}; {told}\n\n{_table(table)}\n"
+    (options.out / f"{options.scene}.md").write_text(text, encoding="utf-8")
+    print(_table(table))
+    return 0

@@ -1,0 +1,93 @@
+"""Sums of waves over rows, and at rows: non-uniform fast Fourier transforms by finufft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._solvers.runtime import get_num_threads
+from .._validation import FloatArray
+from .modes import Modes
+
+_PRECISION = 1e-12  # of a transform: its error must stay below γ, which is small where rows are many
+_ROWS_AT_A_TIME = {1: 1 << 20, 2: 1 << 20, 3: 1 << 17}  # so that memory is bounded, and Ctrl-C heard
+
+
+@lru_cache
+def _finufft() -> Any:
+    try:
+        import finufft
+    except ImportError as error:
+        raise ImportError(
+            'FourierGRLSRegressor needs finufft: pip install "grls[fourier]", or pip install finufft'
+        ) from error
+    return finufft
+
+
+def require_transforms() -> None:
+    """ImportError where finufft is not installed."""
+    _finufft()
+
+
+def slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Return parts of rows that are worked on at a time."""
+    step = _ROWS_AT_A_TIME[n_columns]
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def _plan(kind: int, shape: tuple[int, ...]) -> Any:
+    sign = -1 if kind == 1 else 1
+    return _finufft().Plan(kind, shape, 1, _PRECISION, sign, nthreads=get_num_threads())
+
+
+def wave_sums(modes: Modes, points: FloatArray, columns: FloatArray) -> Any:
+    """Return Σ_i c_i exp(−2πi ⟨j, x_i⟩/p) for |j| ≤ 2J, complex (q, 4J₁ + 1, …), of real columns c (q, n)."""
+    shape = tuple(4 * limit + 1 for limit in modes.limits)
+    plan = _plan(1, shape)
+    plan.setpts(*modes.angles(points))
+    out = np.empty((len(columns), *shape), dtype=np.complex128)
+    axes = tuple(range(len(shape)))
+    for first in range(0, len(columns), 2):
+        # The sums of a real column are conjugate symmetric: two of them make one complex transform.
+        pair = columns[first : first + 2]
+        strengths = pair[0] + 1j * pair[1] if len(pair) == 2 else pair[0].astype(np.complex128)
+        found = plan.execute(strengths)
+        if len(pair) == 1:
+            out[first] = found
+            continue
+        mirrored = np.conj(np.flip(found, axes))
+        out[first] = (found + mirrored) / 2
+        out[first + 1] = (found - mirrored) / 2j
+    return out
+
+
+def wave_values(modes: Modes, points: FloatArray, coefficients: Any) -> FloatArray:
+    """Return Σ_j F_j exp(2πi ⟨j, x⟩/p), (n, k), of coefficients F on the half space, complex (k, h).
+
+    Zero at rows beyond the reach of the training rows.
+    """
+    k = len(coefficients)
+    out = np.zeros((len(points), k))
+    near = modes.is_near(points)
+    full = np.concatenate([np.conj(coefficients[:, :0:-1]), coefficients], axis=1)
+    full = full.reshape(k, *modes.shape)
+    plan = _plan(2, modes.shape)
+    for part in slices(len(points), len(modes.columns)):
+        inside = near[part]
+        if not inside.any():
+            continue
+        rows = points[part] if inside.all() else points[part][inside]
+        plan.setpts(*modes.angles(rows))
+        found = np.empty((len(rows), k))
+        for first in range(0, k, 2):
+            pair = full[first : first + 2]
+            values = plan.execute(np.ascontiguousarray(pair[0] + 1j * pair[1] if len(pair) == 2 else pair[0]))
+            found[:, first] = values.real
+            if len(pair) == 2:
+                found[:, first + 1] = values.imag
+        out[part][inside] = found
+    return out
