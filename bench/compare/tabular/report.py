@@ -17,6 +17,11 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(finite)) if finite else float("nan")
 
 
+def _known(value: float, digits: str) -> str:
+    """Return a number as it is shown; a time that was not taken is a dash."""
+    return format(value, digits) if np.isfinite(value) else "–"
+
+
 def by_cell(results: Sequence[Any], field: str) -> Cells:
     """Return the mean over seeds of a field, by table and rows, then by method."""
     cells: dict[tuple[str, int], dict[str, list[float]]] = {}
@@ -88,13 +93,14 @@ def write_report(
         ]
         lines.append(f"| {data} | {n_train} | " + " | ".join(shown) + " |")
     lines.append("| mean rank | | " + " | ".join(f"{ranks[method]:.2f}" for method in order) + " |")
-    time_row = [f"{np.median([cell[m] for cell in seconds.values() if m in cell]):.2f}" for m in order]
+    times = [np.median([cell[m] for cell in seconds.values() if m in cell]) for m in order]
+    time_row = [_known(time, ".2f") for time in times]
     lines += [f"| median {unit} | | " + " | ".join(time_row) + " |", "", "Bold: within 1 % of the best.", ""]
     lines += [f"| peer | default no worse (1 %) | median {unit}, peer ÷ ours |", "| --- | ---: | ---: |"]
     for peer in order:
         if not peer.startswith(OURS):
             no_worse, of, ratio = shares(errors, seconds, peer)
-            lines.append(f"| {peer} | {no_worse} of {of} | {ratio:.1f} |")
+            lines.append(f"| {peer} | {no_worse} of {of} | {_known(ratio, '.1f')} |")
     lines += ["", "| table | rows | log density lost, and coverage of 95 %: method |", "| --- | ---: | --- |"]
     density, coverage = by_cell(results, "nlpd"), by_cell(results, "coverage")
     for key, cell in density.items():
