@@ -73,6 +73,7 @@ _RECORDS = (
 _ELSEWHERE = (
     "grls.cli.formulas.Formula",
     "grls.cli.tables.TableColumns",
+    "grls.conformal.ConformalRegressor",
     "grls.dask.NystromGRLSClassifier",
     "grls.dask.NystromGRLSRegressor",
     "grls.datasets.words.MutualInformationWords",

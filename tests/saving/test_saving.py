@@ -40,8 +40,9 @@ from grls import (
     VersionWarning,
     saving,
 )
+from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, LinearMap, PolynomialTrend
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, LinearMap, PolynomialTrend
 from grls.kernels import (
     ArcCosine,
     Categorical,
@@ -168,6 +169,12 @@ MODELS = {
     "answers": lambda: (
         GRLSClassifier(Gaussian(1.0), features=EstimatorFeatures(GaussianNB())).fit(POINTS, LABELS),
         POINTS,
+    ),
+    "conformal": lambda: (
+        ConformalRegressor(
+            GRLSRegressor(Gaussian(2.0), regularization=0.1), features=Groups([0]), alpha=0.3, random_state=0
+        ).fit(np.sign(X), y),
+        np.sign(X),
     ),
     "neighbours": lambda: (GRLSClassifier(Gaussian(1.0), features=GeodesicKNN(3)).fit(POINTS, NAMES), POINTS),
     "margins": lambda: (SVMGBClassifier().fit(POINTS, NAMES), POINTS),
