@@ -35,7 +35,7 @@ from ._solvers.conformal import ConformalProblem, matrix_bytes
 from ._validation import FloatArray, choice, integer, is_table_of_numbers, real, refuse_dates
 from ._warnings import warn
 from .exceptions import InfiniteBandWarning
-from .features import Groups
+from .features import Indicators
 from .least_squares import GRLSRegressor
 
 __all__ = ["ConformalRegressor", "CoverageReport"]
@@ -76,7 +76,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         predictions have a column for each quantile, lowest first, or a pair (lower, upper).
     features : str, list, dict, callable or transformer, default="constant"
         The promise. A list of columns (positions or names) that hold labels, or a dict of names and functions
-        of X, are groups, see `grls.features.Groups`; ``"constant"``, ``"linear"``, ``"quadratic"``; a
+        of X, are groups, see `grls.features.Indicators`; ``"constant"``, ``"linear"``, ``"quadratic"``; a
         function ``X -> (n, l)``; any transformer. It is fitted to all rows of `fit` without y, and should
         take nothing but units and labels from them.
     kernel : None, Kernel or str, default=None
@@ -301,7 +301,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
             raise ValueError(
                 'features are the promise, and None is none: use "constant" for all rows together'
             )
-        return Groups(self.features) if isinstance(self.features, list | dict) else self.features
+        return Indicators(self.features) if isinstance(self.features, list | dict) else self.features
 
     def _leaves_to_data(self) -> bool:
         """Whether the kernel's width or γ is chosen from rows."""

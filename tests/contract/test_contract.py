@@ -32,7 +32,7 @@ from grls import (
 )
 from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, PolynomialTrend
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Indicators, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -74,7 +74,7 @@ y = Y[:, 0]
         PLSA(3, random_state=0),
         GeodesicKNN(),
         EstimatorFeatures(GaussianNB()),
-        Groups(),
+        Indicators(),
         ConformalRegressor(LinearRegression()),
         ConformalRegressor(
             LinearRegression(), kernel=Gaussian(1.0), regularization=1e-2, cv=2, alpha=[0.2, 0.4]

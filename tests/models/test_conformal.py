@@ -9,7 +9,7 @@ import pytest
 import reference
 from grls import GRLSRegressor, GRRegressor, InfiniteBandWarning, _core
 from grls.conformal import ConformalRegressor
-from grls.features import EstimatorFeatures, Groups
+from grls.features import EstimatorFeatures, Indicators
 from grls.kernels import Gaussian, Laplace, Linear, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -364,7 +364,11 @@ def test_data_frames_with_text_and_missing_values_reach_an_estimator_that_takes_
 def test_a_model_survives_pickle_and_file(tmp_path):
     X, y = data(np.random.default_rng(0), 120)
     model = ConformalRegressor(
-        LinearRegression(), features=Groups([0]), kernel=Gaussian(0.4), regularization=1e-3, random_state=0
+        LinearRegression(),
+        features=Indicators([0]),
+        kernel=Gaussian(0.4),
+        regularization=1e-3,
+        random_state=0,
     )
     X[:, 0] = np.round(X[:, 0])
     bands = model.fit(X, y).predict_interval(X)

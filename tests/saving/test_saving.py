@@ -42,7 +42,15 @@ from grls import (
 )
 from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, LinearMap, PolynomialTrend
+from grls.features import (
+    PLSA,
+    Columns,
+    EstimatorFeatures,
+    GeodesicKNN,
+    Indicators,
+    LinearMap,
+    PolynomialTrend,
+)
 from grls.kernels import (
     ArcCosine,
     Categorical,
@@ -172,7 +180,10 @@ MODELS = {
     ),
     "conformal": lambda: (
         ConformalRegressor(
-            GRLSRegressor(Gaussian(2.0), regularization=0.1), features=Groups([0]), alpha=0.3, random_state=0
+            GRLSRegressor(Gaussian(2.0), regularization=0.1),
+            features=Indicators([0]),
+            alpha=0.3,
+            random_state=0,
         ).fit(np.sign(X), y),
         np.sign(X),
     ),

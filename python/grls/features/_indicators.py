@@ -1,4 +1,4 @@
-"""Groups of rows as features."""
+"""Indicators of groups of rows as features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._validation import column_positions, is_table_of_numbers
 from .._versions import Versioned
 
 
-class Groups(TransformerMixin, Versioned, BaseEstimator):
+class Indicators(TransformerMixin, Versioned, BaseEstimator):
     """Indicators of groups of rows, which may overlap, after the constant.
 
     With `grls.conformal.ConformalRegressor` each is a group whose coverage is promised; with other estimators
@@ -33,16 +33,20 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
     labels_ : list of ndarrays
         The labels found in each column.
 
+    See Also
+    --------
+    grls.features.Groups : An effect for each of many levels of one column, without indicators on centres.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from grls.features import Groups
+    >>> from grls.features import Indicators
     >>> X = np.array([[20.0, 1.0], [40.0, 2.0], [60.0, 1.0]])
-    >>> Groups(1).fit_transform(X)
+    >>> Indicators(1).fit_transform(X)
     array([[1., 1., 0.],
            [1., 0., 1.],
            [1., 1., 0.]])
-    >>> groups = Groups({"over 30": lambda X: X[:, 0] > 30, "over 50": lambda X: X[:, 0] > 50})
+    >>> groups = Indicators({"over 30": lambda X: X[:, 0] > 30, "over 50": lambda X: X[:, 0] > 50})
     >>> groups.fit_transform(X)
     array([[1., 0., 0.],
            [1., 1., 0.],
@@ -60,7 +64,7 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
         tags.input_tags.allow_nan = True  # a missing label is in no group
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Groups:
+    def fit(self, X: Any, y: Any = None) -> Indicators:
         """Find the labels.
 
         Parameters
@@ -72,7 +76,7 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
 
         Returns
         -------
-        Groups
+        Indicators
             The fitted transformer.
         """
         table = self._table(X, reset=True)
@@ -89,7 +93,7 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
                     raise TypeError(f"group {name!r} must be a function of X, got {members!r}")
             self._names = [str(name) for name in self.groups]
         else:
-            self.positions_ = column_positions(self.groups, table.shape[1], known, "Groups(groups)")
+            self.positions_ = column_positions(self.groups, table.shape[1], known, "Indicators(groups)")
             self.labels_ = [_labels(self._column(table, p)) for p in self.positions_]
             self._names = [
                 f"{given[p]}={label}"
