@@ -22,6 +22,7 @@ What to use when:
 `TransferPrior`         learns that prior from similar tasks
 `FourierGRLSRegressor`  regression on maps: a kernel of one to three columns, millions of rows
 `NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
+`Files`                 rows in Parquet, CSV or Arrow files, for these
 `grls.conformal`        bands around any regressor that hold in every group and along every feature named
 `KernelPCA`             principal components in a kernel's feature space
 `MercerExpansion`       eigenvalues and eigenfunctions of a kernel
@@ -37,6 +38,7 @@ What to use when:
 """
 
 from . import core as core
+from ._nystrom.files import Files
 from ._onnx import to_onnx
 from ._solvers import blas as _blas
 from ._solvers.results import __version__
@@ -71,6 +73,7 @@ __all__ = [
     "ConfoundedFeaturesWarning",
     "DependentFeaturesWarning",
     "ExtrapolationWarning",
+    "Files",
     "FourierGRLSRegressor",
     "GRLSClassifier",
     "GRLSRegressor",

@@ -24,13 +24,15 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 try:
     import dask.array as da
-    from dask.base import compute, is_dask_collection
+    from dask.base import compute, is_dask_collection, persist
     from dask.delayed import Delayed, delayed
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError('grls.dask needs Dask: pip install "grls[dask]"') from error
@@ -38,8 +40,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import nystrom
+from ._models.progress import Stages
+from ._nystrom import doubling
+from ._nystrom.files import explained
+from ._nystrom.machine import Draft, Source
 from ._nystrom.plan import Block, Plan, Solution, named
+from ._nystrom.streams import by_name
 from ._nystrom.sums import Sums
+from ._validation import shown
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
@@ -48,7 +56,8 @@ _FAN = 8  # results that meet in one task of a tree
 
 
 def _is_frame(collection: Any) -> bool:
-    return hasattr(collection, "map_partitions") and hasattr(collection, "columns")
+    """Whether a collection is a data frame; a series of Dask has `columns` too."""
+    return hasattr(collection, "map_partitions") and collection.ndim == 2 and hasattr(collection, "columns")
 
 
 def _is_dask(collection: Any) -> bool:
@@ -62,10 +71,18 @@ def _rows(model: Any, number: int, X: Any, y: Any, weight: Any, *, reset: bool) 
     """Return the checked rows of a partition, or None where it has none, which happens after filters."""
     if X.shape[0] == 0:
         return None
-    with named(f"partition {number}"):
-        weights = None if weight is None else np.asarray(weight)
-        block: Block = model._block(X, np.asarray(y), weights, reset=reset)
+    with named(f"partition {number}", lambda error: explained(error, X)):
+        X, y, weight = _taken(X, y, weight)
+        block: Block = model._block(X, y, weight, reset=reset)
     return block
+
+
+def _taken(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return the rows of a partition, whose targets and weights may be columns of it."""
+    X, y, weight = by_name(X, y, weight)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"y has {len(y)} rows, X has {X.shape[0]}: they must be cut along the same rows")
+    return X, np.asarray(y), None if weight is None else np.asarray(weight)
 
 
 def _headed(model: Any, header: dict[str, Any]) -> Any:
@@ -84,7 +101,7 @@ def _sample(model: Any, seed: int, number: int, X: Any, y: Any, weight: Any) -> 
         return None
     pool = model._pool(seed)
     pool.add(block.X, block.y)
-    like = None if block.frame is None else block.frame.iloc[:0]
+    like = None if block.frame is None else block.frame[:0]
     return pool, {name: getattr(model, name) for name in _HEADER if hasattr(model, name)}, number, like
 
 
@@ -107,12 +124,26 @@ def _join_samples(samples: list[Any]) -> Any:
     return pool, header, number, like
 
 
-def _plan(model: Any, seed: int, sample: Any) -> tuple[Plan, dict[str, Any]]:
-    """Return what all partitions share, and what is known of their columns and targets."""
+def _draft(model: Any, sample: Any) -> tuple[Draft, dict[str, Any]]:
+    """Return what all partitions share but the centres, and what is known of their columns and targets."""
     if sample is None:
         raise ValueError("all partitions are empty: nothing is there to fit")
     pool, header, _, like = sample
-    return _headed(model, header)._plan(pool, like, None, seed), header
+    model = _headed(model, header)
+    model._stages = Stages(0)
+    return model._draft(Source(pool, like, None)), header
+
+
+def _plan(model: Any, seed: int, drafted: Any, n_centers: int) -> tuple[Plan, dict[str, Any]]:
+    """Return what all partitions share, with so many centres."""
+    draft, header = drafted
+    return _headed(model, header)._plan(draft, n_centers, seed), header
+
+
+def _limits(drafted: Any) -> tuple[int, int, Any]:
+    """Return the number of features, of the rows that may be centres, and how the kernel was chosen."""
+    draft: Draft = drafted[0]
+    return draft.n_features, int(draft.source.pool.X.shape[0]), draft.record
 
 
 def _sum(model: Any, planned: Any, number: int, X: Any, y: Any, weight: Any) -> Sums | None:
@@ -133,10 +164,10 @@ def _join_sums(parts: list[Sums | None]) -> Sums | None:
     return total
 
 
-def _solve(planned: Any, sums: Sums, regularization: Any, grid: Any) -> tuple[Solution, dict[str, Any]]:
+def _solve(planned: Any, sums: Sums, regularization: Any, grid: Any) -> tuple[Plan, Solution, dict[str, Any]]:
     plan: Plan
     plan, header = planned
-    return plan.solve(sums, regularization, grid), header
+    return plan, plan.solve(sums, regularization, grid), header
 
 
 def _apply(X: Any, model: Any, method: str) -> Any:
@@ -154,14 +185,18 @@ def _frame_apply(X: Any, model: Any, method: str) -> Any:
 def _right(model: Any, X: Any, y: Any, weight: Any) -> Any:
     if X.shape[0] == 0:
         return np.zeros(2)
-    weights = np.ones(X.shape[0]) if weight is None else np.asarray(weight)
-    return np.array([weights @ (model.predict(X) == np.asarray(y)), weights.sum()])
+    X, y, weight = _taken(X, y, weight)
+    weights = np.ones(X.shape[0]) if weight is None else weight
+    return np.array([weights @ (model.predict(X) == y), weights.sum()])
 
 
 def _moments(model: Any, X: Any, y: Any, weight: Any) -> Any:
     """Return Σw, the mean ȳ, Σw(y − ȳ)² and Σw(y − f)² of a partition, the last three of each output."""
-    weights = np.ones(X.shape[0]) if weight is None else np.asarray(weight)
-    if X.shape[0] == 0 or not np.any(weights):
+    if X.shape[0] == 0:
+        return None
+    X, y, weight = _taken(X, y, weight)
+    weights = np.ones(X.shape[0]) if weight is None else weight
+    if not np.any(weights):
         return None
     targets, values = (np.asarray(v).reshape(X.shape[0], -1) for v in (y, model.predict(X)))
     total = np.full(targets.shape[1], weights.sum())
@@ -205,31 +240,89 @@ def _by_rows(collection: Any, name: str, like: Any = None) -> list[Delayed]:
             if known:
                 collection = collection.rechunk({0: like.chunks[0]})
         return list(collection.to_delayed().ravel())
-    return list(collection.to_delayed())
+    return list(collection.to_delayed(optimize_graph=False))
+
+
+_TARGET, _WEIGHT = "__target_{}__", "__weight__"
+
+
+def _beside(X: Any, *columns: Any, names: list[str]) -> Any:
+    """Return a partition with further columns, row by row."""
+    out = X.copy()
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != len(X):
+            raise ValueError(f"y or sample_weight has {len(column)} rows in a partition, X has {len(X)}")
+        out[name] = np.asarray(column)
+    return out
+
+
+def _joined(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return one data frame that holds X and the collections y and weight, and the names these have in it.
+
+    Collections that come from the same files are optimised apart, and then cut differently: as columns of one
+    frame they stay together.
+    """
+    columns, names, target = [], [], y
+    if _is_dask(y):
+        several = _is_frame(y)
+        columns = [y[name] for name in y.columns] if several else [y]
+        target = [_TARGET.format(i) for i in range(len(columns))]
+        names, target = target, target if several else target[0]
+    if _is_dask(weight):
+        columns, names, weight = [*columns, weight], [*names, _WEIGHT], _WEIGHT
+    if not columns:
+        return X, target, weight
+    for column in columns:
+        if column.npartitions != X.npartitions:
+            raise ValueError(
+                f"X has {X.npartitions} partitions, y or sample_weight {column.npartitions}: they must be "
+                "cut along the same rows"
+            )
+    meta = X._meta.copy()
+    for name, column in zip(names, columns, strict=True):
+        meta[name] = np.empty(0, dtype=column._meta.dtype)
+    return X.map_partitions(_beside, *columns, names=names, align_dataframes=False, meta=meta), target, weight
 
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Delayed], list[Any], list[Any]]:
     """Return the partitions of X, y and the weights side by side."""
     if _is_frame(X):
-        names = [] if not isinstance(y, str | list) else [y] if isinstance(y, str) else list(y)
-        targets = X[y] if names else y
-        weights = X[sample_weight] if isinstance(sample_weight, str) else sample_weight
-        names += [sample_weight] if isinstance(sample_weight, str) else []
-        X = X.drop(columns=names) if names else X
-    else:
-        targets, weights = y, sample_weight
-    if not _is_dask(targets) or not (weights is None or _is_dask(weights)):
+        for name in [*([y] if isinstance(y, str) else y if isinstance(y, list) else []), sample_weight]:
+            if isinstance(name, str) and name not in X.columns:
+                raise ValueError(f"there is no column {name!r} among {shown(list(X.columns))}")
+    named_columns = _is_frame(X) and isinstance(y, str | list)
+    is_given = sample_weight is None or (_is_frame(X) and isinstance(sample_weight, str))
+    if not (named_columns or _is_dask(y)) or not (is_given or _is_dask(sample_weight)):
         raise TypeError("with a Dask collection as X, y and sample_weight must be Dask collections too")
-    rows = _by_rows(X, "X")
-    labels = _by_rows(targets, "y", X)
-    weighted = [None] * len(rows) if weights is None else _by_rows(weights, "sample_weight", X)
+    of_arrays = [v for v in (y, sample_weight) if _is_dask(v) and hasattr(v, "chunks")]
+    if _is_frame(X) and not of_arrays:
+        whole, target, weight = _joined(X, y, sample_weight)
+        rows = list(whole.to_delayed())
+        return rows, [target] * len(rows), [weight] * len(rows)
+    # Beside arrays a frame keeps the partitions that it shows: they are not optimised with it.
+    rows = list(X.to_delayed(optimize_graph=False)) if _is_frame(X) else _by_rows(X, "X")
+    labels = _by_rows(y, "y", X) if _is_dask(y) else [y] * len(rows)
+    weighted: list[Any] = [sample_weight] * len(rows)
+    if _is_dask(sample_weight):
+        weighted = _by_rows(sample_weight, "sample_weight", X)
     if not len(rows) == len(labels) == len(weighted):
         raise ValueError(
             f"X has {len(rows)} partitions, y {len(labels)}"
-            + ("" if weights is None else f", sample_weight {len(weighted)}")
+            + ("" if sample_weight is None else f", sample_weight {len(weighted)}")
             + ": they must be cut along the same rows"
         )
     return rows, labels, weighted
+
+
+def _computed(*values: Any) -> Any:
+    """Return what a graph gives; RuntimeError where the cluster forgot about it."""
+    try:
+        return compute(*values)
+    except CancelledError as error:
+        raise RuntimeError(
+            "the scheduler was restarted or lost while the model was fitted: the model is as it was before; "
+            "fit it again"
+        ) from error
 
 
 class _OnDask:
@@ -262,15 +355,36 @@ class _OnDask:
         blank = delayed(clone(self), pure=False)
         parts = list(zip(range(len(rows)), rows, labels, weights, strict=True))
         sample = _tree([delayed(_sample)(blank, seed, *part) for part in parts], _join_samples)
-        planned = delayed(_plan)(blank, seed, sample)
-        sums = _tree([delayed(_sum)(blank, planned, *part) for part in parts], _join_sums)
-        solved = delayed(_solve)(planned, sums, self.regularization, self.regularization_grid)
-        ((solution, header),) = compute(solved)
-        with self._all_or_nothing():
+        drafted = delayed(_draft)(blank, sample)
+
+        def attempt(n_centers: int, by: Any, grid: Any) -> Any:
+            planned = delayed(_plan)(blank, seed, drafted, n_centers)
+            sums = _tree([delayed(_sum)(blank, planned, *part) for part in parts], _join_sums)
+            return delayed(_solve)(planned, sums, by, grid)
+
+        with self._timed_fit():
             self._forget("_partial", *[name for name in vars(self) if name.endswith("_")])
+            if self._chooses_centers():
+                (drafted,) = persist(drafted)
+                ((n_features, n_rows, record),) = _computed(delayed(_limits)(drafted))
+                by, grid = self._criterion()
+
+                def doubled(n_centers: int) -> tuple[Any, Solution]:
+                    ((plan, solution, header),) = _computed(attempt(n_centers, by, grid))
+                    return (plan, header), solution
+
+                numbers = doubling.numbers_to_try(n_features, n_rows)
+                found = doubling.double(doubled, numbers, by)
+                (plan, header), solution = found.kept, found.solution
+            else:
+                solved = attempt(self._given_number(), self.regularization, self.regularization_grid)
+                (plan, solution, header), (_, _, record) = _computed(solved, delayed(_limits)(drafted))
             for name, value in header.items():
                 setattr(self, name, value)
-            self._store(solution)
+            self._keep_record(record)
+            if self._chooses_centers():
+                self._keep_doubling(replace(found, kept=plan))
+            self._store(plan, solution)
         return self
 
     def _value_shape(self: Any, method: str) -> tuple[int, ...]:
@@ -307,23 +421,33 @@ class _OnDask:
         empty = np.empty((0, *shape), dtype)
         return pd.Series(empty) if shape == () else pd.DataFrame(empty)
 
-    def predict(self: Any, X: Any) -> Any:
+    def predict(self: Any, X: Any, **options: Any) -> Any:
         """Return the predictions, lazy for a Dask collection.
 
         Parameters
         ----------
         X : dask array, dask data frame, or what the model in memory takes, of shape (n, d)
             Points.
+        **options : bool
+            Those of the model in memory, for rows in memory. Standard deviations of a Dask collection:
+            ``X.map_blocks(lambda rows: model.predict(rows, return_std=True)[1], drop_axis=1)``.
 
         Returns
         -------
         dask array, dask series or data frame, or ndarray, of shape (n,) or (n, k)
             Values of the model function, or labels.
         """
+        if options and not _is_dask(X):
+            return super().predict(X, **options)  # type: ignore[misc]
+        if any(options.values()):
+            raise ValueError(
+                "standard deviations of a Dask collection are not lazy here: map the model's predict over "
+                "its blocks"
+            )
         return self._lazily(X, "predict")
 
 
-class NystromGRLSRegressor(_OnDask, nystrom.NystromGRLSRegressor):
+class NystromGRLSRegressor(_OnDask, nystrom.NystromGRLSRegressor):  # type: ignore[misc]
     """`grls.NystromGRLSRegressor` for Dask collections; parameters and attributes are the same."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

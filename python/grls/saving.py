@@ -50,10 +50,18 @@ _RECORDS = (
     "grls._fourier.plan.SplitSums",
     "grls._fourier.sums.Sums",
     "grls._models.learnt_noise.LearntNoise",
+    "grls._models.feature_prior.SplitFeatures",
     "grls._models.leverage.Leverage",
     "grls._models.samples.FreeFeatures",
     "grls._nystrom.centers.Centers",
+    "grls._nystrom.equations.Eliminated",
+    "grls._nystrom.groups.GroupEffects",
+    "grls._nystrom.groups.GroupSums",
+    "grls._nystrom.machine.Partial",
+    "grls._nystrom.penalised.Penalised",
     "grls._nystrom.plan.Plan",
+    "grls._nystrom.posterior.CentrePosterior",
+    "grls._nystrom.statistics.SumStatistics",
     "grls._nystrom.sums.Part",
     "grls._nystrom.sums.Sums",
     "grls._selection.kernel_choice.Candidate",
@@ -65,7 +73,7 @@ _RECORDS = (
     "grls._selection.variances.GivenVariances",
     "grls._solvers.centre_sums.Whitening",
     "grls._solvers.covariance.LowRankCovariance",
-    "grls.nystrom._Partial",
+    "grls.nystrom._Partial",  # where older files look for grls._nystrom.machine.Partial
     "grls.transfer.TransferPrior",
 )
 

@@ -32,7 +32,7 @@ from grls import (
 )
 from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Indicators, PolynomialTrend
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, Indicators, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -70,6 +70,7 @@ y = Y[:, 0]
         FourierGRLSRegressor(Gaussian(1.0).on(0), features=Columns(slice(5)), regularization=1e-2, tol=1e-6),
         PolynomialTrend(),
         Columns(),
+        Groups(unseen="mean"),
         MutualInformationWords(n_words=2),
         PLSA(3, random_state=0),
         GeodesicKNN(),

@@ -1,9 +1,12 @@
 """Dask: the model of the same rows in memory, whatever the partitions and whatever happens to workers."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -187,10 +190,30 @@ def test_no_partition_comes_to_the_client(client, monkeypatch):
     model = on_dask.NystromGRLSRegressor(Gaussian(0.8), n_centers=20).fit(points, points[:, 0])
     model.predict(points)
     assert received
-    state = received[-1][0] if isinstance(received[-1], list | tuple) else received[-1]
-    solution, _ = state
-    sizes = [v.nbytes for v in vars(solution).values() if isinstance(v, np.ndarray)]
-    assert max(sizes) <= 20 * 3 * 8
+    # Centres, sums and their factors: a partition has 120,000 bytes.
+    assert sum(len(pickle.dumps(state)) for state in received) < 40_000
+
+
+def slow_features(rows):
+    time.sleep(1.0)
+    return np.ones((len(rows), 1))
+
+
+def test_a_scheduler_that_restarts_while_a_model_is_fitted_is_said():
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as own,
+    ):
+        points = da.random.default_rng(0).uniform(-1, 1, size=(4000, 3), chunks=(200, 3))
+        model = on_dask.NystromGRLSRegressor(Gaussian(0.8), features=slow_features, n_centers=20)
+        restart = threading.Timer(2.0, own.restart, kwargs={"wait_for_workers": False})
+        restart.start()
+        with pytest.raises(RuntimeError, match="the scheduler was restarted or lost"):
+            model.fit(points, points[:, 0])
+        restart.join()
+        assert not hasattr(model, "dual_coef_")
 
 
 @pytest.mark.parametrize(

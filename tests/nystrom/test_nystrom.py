@@ -492,7 +492,7 @@ def test_features_that_change_their_width_are_refused():
         ({"centers": "random"}, "centers .* must be one of"),
         ({"centers": X[:, :2]}, "centers have 2 columns, the data 3"),
         ({"centers": np.full((9, 3), np.nan)}, "centers contains NaN"),
-        ({"regularization": "loo"}, "regularization .* must be one of 'gcv', 'holdout'"),
+        ({"regularization": "loo"}, "regularization .* must be one of 'gcv', 'reml', 'holdout'"),
         ({"regularization": -1.0}, "regularization must be at least 0"),
         ({"validation_fraction": 1.0}, "validation_fraction must be less than 1"),
         ({"precision": "mixed"}, "precision must be one of"),
@@ -712,10 +712,11 @@ def test_progress_is_told_when_asked_for(capsys):
 
 def test_a_model_of_many_rows_pickles_small():
     points = RNG.uniform(-1, 1, size=(20_000, 3))
-    fitted = model(n_centers=30).fit(points, points[:, 0])
-    buffer = io.BytesIO()
-    pickle.dump(fitted, buffer)
-    assert buffer.tell() < 20_000
+    for keep_factor, most in ((False, 20_000), (True, 20_000 + 16 * 30**2)):
+        fitted = model(n_centers=30, keep_factor=keep_factor).fit(points, points[:, 0])
+        buffer = io.BytesIO()
+        pickle.dump(fitted, buffer)
+        assert buffer.tell() < most
 
 
 def test_the_core_trusts_no_shape():

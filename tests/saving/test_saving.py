@@ -47,6 +47,7 @@ from grls.features import (
     Columns,
     EstimatorFeatures,
     GeodesicKNN,
+    Groups,
     Indicators,
     LinearMap,
     PolynomialTrend,
@@ -78,6 +79,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTran
 
 X, Y = make_regression(60, 3, n_targets=2, noise=1.0, random_state=0)
 y = Y[:, 0]
+CODED = np.column_stack([np.arange(60) % 4, X])
 POINTS, LABELS = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)[LABELS]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -226,6 +228,13 @@ MODELS = {
         NystromGRLSRegressor(Gaussian(1.0), n_centers=20, regularization=0.1).partial_fit(X[:40], y[:40]),
         X,
     ),
+    "groups on centres": lambda: (
+        NystromGRLSRegressor(Gaussian(1.0), features=Groups(0, beside=Columns([1])), n_centers=20).fit(
+            CODED, y
+        ),
+        CODED,
+    ),
+    "levels": lambda: (GRLSRegressor(Gaussian(1.0), features=Groups(0)).fit(CODED, y), CODED),
     "components": lambda: (KernelPCA(2, fit_inverse_transform=True).fit(X), X),
     "eigenfunctions": lambda: (MercerExpansion(3).fit(X), X),
     "pipeline": lambda: (make_pipeline(StandardScaler(), GRLSRegressor(Gaussian(1.0))).fit(X, y), X),

@@ -69,7 +69,7 @@ def scales_at_gamma(statistics: FitStatistics, note: str) -> Scales:
     return Scales(["noise variance", "kernel variance"], values, errors, np.zeros(2), note)
 
 
-def _output_of(output: Any, n_outputs: int) -> int:
+def output_of(output: Any, n_outputs: int) -> int:
     """Return which output a summary is about."""
     if output is None:
         if n_outputs > 1:
@@ -81,11 +81,11 @@ def _output_of(output: Any, n_outputs: int) -> int:
     return number
 
 
-def _title(model: Any, output: int, n_outputs: int) -> str:
+def title(model: Any, output: int, n_outputs: int) -> str:
     return type(model).__name__ + (f", output {output} of {n_outputs}" if n_outputs > 1 else "")
 
 
-def _coefficient_table(model: Any, coefficients: FloatArray, errors: CoefficientErrors) -> Table:
+def coefficient_table(model: Any, coefficients: FloatArray, errors: CoefficientErrors) -> Table:
     """Return the coefficients (l,) with their tests and intervals."""
     names, support = list(model.feature_names_free_), model.feature_support_
     value = np.where(support, coefficients, np.nan)
@@ -278,7 +278,7 @@ class RegressionSummary(RegressionFunction):
         n_simulations = integer(n_simulations, "n_simulations", minimum=0)
         solved = self._solved()
         n_outputs = solved.targets.shape[1]
-        o = _output_of(output, n_outputs)
+        o = output_of(output, n_outputs)
         statistics = solved.statistics([o])
         errors = self._coefficient_errors(statistics, o, unconditional)
         scales = self._scales(statistics, o)
@@ -287,7 +287,7 @@ class RegressionSummary(RegressionFunction):
         n_parameters = len(statistics.path.kept) + int(solved.variances is None) + self._n_estimated()
         sections: list[Table | Values] = [
             facts(self, solved, statistics, [o]),
-            _coefficient_table(self, coefficients, errors),
+            coefficient_table(self, coefficients, errors),
             kernel,
             scales.table(),
             _fit_values(solved, statistics, o, n_parameters, statistics.kernel_variance),
@@ -296,7 +296,7 @@ class RegressionSummary(RegressionFunction):
         notes = [note for note in [about, *notes, scales.note, statistics.left_out.note] if note]
         if not solved.determinate:
             notes.append("The kernel is known up to polynomials only: there is no likelihood of the targets.")
-        return Summary(_title(self, o, n_outputs), sections, notes, self.fit_warnings_)
+        return Summary(title(self, o, n_outputs), sections, notes, self.fit_warnings_)
 
 
 class UncertainSummary(RegressionSummary, Uncertainty):
@@ -402,13 +402,18 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         return "they need one γ for all outputs" if self.per_output else "they need features without a prior"
 
     def _n_estimated(self) -> int:
-        chosen = int(hasattr(self, "regularization_path_")) + int(self.feature_variance == "auto")
-        record = getattr(self, "optimization_", None)
-        if isinstance(record, Optimization | GridSearch):
-            return chosen + len(record.parameters)
-        if hasattr(self, "metric_"):
-            return chosen + len(self.metric_) * (len(self.metric_) + 1) // 2
-        return chosen + (0 if record is None else int(np.size(getattr(self.kernel_, "sigma", ()))))
+        return n_estimated(self)
+
+
+def n_estimated(model: Any) -> int:
+    """Return how many numbers were chosen from the data beside coefficients and scale."""
+    chosen = int(hasattr(model, "regularization_path_")) + int(model.feature_variance == "auto")
+    record = getattr(model, "optimization_", None)
+    if isinstance(record, Optimization | GridSearch):
+        return chosen + len(record.parameters)
+    if hasattr(model, "metric_"):
+        return chosen + len(model.metric_) * (len(model.metric_) + 1) // 2
+    return chosen + (0 if record is None else int(np.size(getattr(model.kernel_, "sigma", ()))))
 
 
 def _by_likelihood(record: Any) -> bool:

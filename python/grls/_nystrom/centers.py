@@ -36,6 +36,8 @@ def _stack(a: Any, b: Any) -> Any:
         from pandas import concat
 
         return concat([a, b], ignore_index=True)
+    if hasattr(a, "vstack"):  # of polars
+        return a.vstack(b)
     return sparse.vstack([a, b], format="csr") if sparse.issparse(a) else np.concatenate([a, b])
 
 
@@ -218,6 +220,8 @@ class Centers:
     def functionals(self, v: FloatArray) -> FloatArray:
         """Return L⁻¹ Nᵀ v: what sums over b are, given those over kernel values, v (r + q, k)."""
         reduced = v[: self.rank] - self.whitening.E @ v[self.rank :]
+        if self.rank == 0:
+            return np.asarray(reduced)
         return np.asarray(solve_triangular(self.whitening.L, reduced, lower=True, check_finite=False))
 
 

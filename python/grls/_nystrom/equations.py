@@ -17,7 +17,7 @@ from ..exceptions import NotPositiveDefiniteError
 from .centers import Centers
 from .sums import Part
 
-CRITERIA = ("gcv", "holdout")
+CRITERIA = ("gcv", "reml", "holdout")
 _SUMS_ROUNDING = 1e-13  # of a sum of squares, relative to it
 
 
@@ -87,6 +87,7 @@ class Equations:
     weight: float
     count: float
     features: Eliminated
+    n_groups: int = 0  # that have effects of their own
 
     @property
     def problem(self) -> KernelProblem:
@@ -96,7 +97,7 @@ class Equations:
     @property
     def n_free(self) -> float:
         """Rows less features."""
-        return self.count - len(self.features.kept)
+        return self.count - len(self.features.kept) - self.n_groups
 
     def solve(self, gamma: float) -> FloatArray:
         """Return u for one γ."""
@@ -104,17 +105,24 @@ class Equations:
             return self.h
         return np.asarray(self.problem.solve(self.h, gamma * self.weight / len(self.h)).c)
 
+    def noise_squares(self, u: FloatArray) -> FloatArray:
+        """Return s·yᵀBy, (k,): over the degrees of freedom it is the estimated variance of the noise."""
+        return np.asarray(np.maximum(self.squares - np.einsum("ij,ij->j", self.h, u), 0))
+
 
 def equations(part: Part, centers: Centers, k: int) -> Equations:
     """Eliminate the features."""
     S, r = part.matrix, centers.rank
+    n_groups = 0
+    if part.groups is not None:
+        S, n_groups = part.groups.taken_off(S), len(part.groups.levels)
     b, t, y = slice(0, r), slice(r, len(S) - k), slice(len(S) - k, None)
     features = eliminate(S[t, t], S[t, b], S[t, y], centers)
     G = S[b, b] - features.across.T @ features.solved[:, :r]
     h = S[b, y] - features.across.T @ features.solved[:, r:]
     explained = np.einsum("ij,ij->j", S[t, y][features.kept], features.solved[:, r:])
     squares = np.maximum(np.diagonal(S[y, y]) - explained, 0)
-    return Equations(np.ascontiguousarray(G), h, squares, part.weight, part.count, features)
+    return Equations(np.ascontiguousarray(G), h, squares, part.weight, part.count, features, n_groups)
 
 
 @dataclass
@@ -148,13 +156,17 @@ def _grid(specification: Any, system: Equations) -> FloatArray:
     return shifts * (mean_eigenvalue if mean_eigenvalue > 0 else 1.0)
 
 
-def gcv(system: Equations, specification: Any) -> Choice:
-    """Choose γ by generalised cross-validation, the mean of all outputs'."""
+def _require_rows(system: Equations, criterion: str) -> None:
     if system.n_free <= 0:
         raise ValueError(
-            f'regularization="gcv" needs more samples than features: the sample weights add up to '
+            f'regularization="{criterion}" needs more samples than features: the sample weights add up to '
             f"{system.count:g}, the features are {len(system.features.kept)}; give regularization a number"
         )
+
+
+def gcv(system: Equations, specification: Any) -> Choice:
+    """Choose γ by generalised cross-validation, the mean of all outputs'."""
+    _require_rows(system, "gcv")
     shifts = _grid(specification, system)
     r = len(system.h)
     residual, freedom = np.tile(system.squares, (len(shifts), 1)), np.full(len(shifts), system.n_free)
@@ -170,6 +182,32 @@ def gcv(system: Equations, specification: Any) -> Choice:
     values = np.full(len(shifts), np.inf)
     values[known] = scale[known] * np.maximum(residual[known], 0).mean(axis=1)
     return _choose(shifts / system.weight, values, scale * _ROUNDING * system.squares.mean())
+
+
+def reml(system: Equations, specification: Any) -> Choice:
+    """Choose γ by minus twice the restricted log-likelihood, constants left out, the mean of all outputs'.
+
+    log|G + sI| + (n − r) log s + n log(q/n), n the rows less the features, q = yᵀBy = (yᵀΠy − hᵀu)/s.
+    """
+    _require_rows(system, "reml")
+    shifts, n, r = _grid(specification, system), system.n_free, len(system.h)
+    squares, determinant = np.tile(system.squares, (len(shifts), 1)), np.zeros(len(shifts))
+    if r > 0:
+        path = system.problem.path(system.h, shifts, relative=False, leave_one_out=False)
+        squares -= path.quadratic
+        determinant = np.asarray(path.log_determinant)
+    # Nothing is left, as of targets that the features express: the determinant decides.
+    lost = np.maximum(_ROUNDING * system.squares, np.finfo(float).tiny)
+    squares = np.maximum(squares, lost)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = (
+            determinant + (n - r) * np.log(shifts) + n * np.log(squares / shifts[:, None] / n).mean(axis=1)
+        )
+    known = np.isfinite(values)
+    if not known.any():
+        raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
+    errors = n * (lost / squares).mean(axis=1)
+    return _choose(shifts / system.weight, np.where(known, values, np.inf), errors)
 
 
 def holdout(system: Equations, held_out: Part | None, k: int, specification: Any) -> Choice:

@@ -6,7 +6,7 @@ gives its sums, sums add up, and the plan solves them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from .. import kernels
 from .._models.classification import require_two_classes
-from .._models.feature_prior import SplitFeatures, beside
+from .._models.feature_prior import beside
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.arrays import require_well_formed
@@ -26,6 +26,10 @@ from .._validation import FloatArray, require_two_samples
 from ..exceptions import NotPositiveDefiniteError
 from . import equations
 from .centers import Centers
+from .groups import ROWS, GroupEffects, GroupSums
+from .penalised import Penalised
+from .posterior import CentrePosterior
+from .statistics import SumStatistics
 from .sums import Part, Sums
 
 _SLICE = 1 << 16  # rows of an array in memory that are worked on at a time
@@ -38,15 +42,16 @@ class Block(Samples):
     classes: Any = None  # of a classifier: the labels whose indicators are the targets
     T: Any = None  # the features, where they are known already
     points: Any = None  # and what a kernel with views reads
+    groups: Any = None  # (n,): the group of each row, where groups have effects
 
 
 @contextmanager
-def named(where: str) -> Iterator[None]:
-    """Say where an error is, and keep its class."""
+def named(where: str, explain: Callable[[ValueError | TypeError], str] = str) -> Iterator[None]:
+    """Say where an error is, and keep its class; `explain` may say more of it."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        text = f"{where}: {error}"
+        text = f"{where}: {explain(error)}"
         try:
             again = type(error)(text)
         except TypeError:  # an exception with more arguments than a text
@@ -82,22 +87,9 @@ class Solution:
     classes: Any = None
     choice: equations.Choice | None = None  # how γ was chosen, if it was
     leverage: Leverage | None = None
-
-
-@dataclass(frozen=True)
-class Penalised:
-    """Features with a prior: further columns of the points, and of a linear kernel beside the user's."""
-
-    kernel: kernels.Kernel  # the user's, resolved
-    parts: SplitFeatures
-    variance: float
-    leverage: Leverage | None
-
-    def coefficients(self, free: FloatArray, centers: Any, c: FloatArray) -> FloatArray:
-        """Return those of all features, (l, k), from those of the free ones and c of the centres."""
-        d = centers.shape[1] - self.parts.Z.shape[1]
-        along = np.asarray(centers[:, d:].T @ c)  # √τ Zᵀc
-        return np.asarray(self.parts.A @ np.vstack([free, np.sqrt(self.variance) * along]))
+    statistics: SumStatistics | None = None  # of values; labels have none
+    posterior: CentrePosterior | None = None  # … with γ > 0
+    groups: GroupEffects | None = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +103,7 @@ class Plan:
     seed: int
     penalised: Penalised | None = None
     views: kernels.Kernel | None = None  # the user's kernel, where it has some
+    undefined: Any = None  # features that a conditionally positive definite kernel shares
 
     @property
     def n_free(self) -> int:
@@ -133,8 +126,9 @@ class Plan:
         X, T = self.rows(block)
         Y = block.targets
         order = self.centers.rank + T.shape[1] + Y.shape[1]
-        fitted = Part(np.zeros((order, order)))
-        held_out = Part(np.zeros((order, order))) if self.held_fraction > 0 else None
+        none = np.zeros(Y.shape[1])
+        fitted = Part(np.zeros((order, order)), totals=none)
+        held_out = Part(np.zeros((order, order)), totals=none) if self.held_fraction > 0 else None
         for start in range(0, block.X.shape[0], _SLICE):
             part = slice(start, start + _SLICE)
             rows = [None if v is None else v[part] for v in (X, T, Y, block.weights, block.counts)]
@@ -147,7 +141,22 @@ class Plan:
         for sums in (fitted, held_out):
             if sums is not None and not np.isfinite(sums.matrix).all():
                 raise ValueError("the sums overflow: scale the targets, the features or the kernel down")
+        if block.groups is not None:
+            fitted.groups = self._group_sums(X, T, Y, block)
         return Sums(fitted, held_out, block.classes)
+
+    def _group_sums(self, X: Any, T: FloatArray, Y: FloatArray, block: Block) -> GroupSums:
+        """Return the sums over each group of the rows of a block."""
+        found: GroupSums | None = None
+        for start in range(0, block.X.shape[0], ROWS):
+            part = slice(start, start + ROWS)
+            features = np.asarray(T[part], dtype=np.float64) @ self.centers.A
+            rows = np.hstack([self.centers.rows(X[part]), features, Y[part]])
+            weights = None if block.weights is None else block.weights[part]
+            mine = GroupSums.of_rows(block.groups[part], rows, weights)
+            found = mine if found is None else found + mine
+        assert found is not None
+        return found
 
     def _is_held_out(self, X: Any) -> NDArray[np.bool_]:
         # By the contents of a row, so that it does not depend on the blocks; equal rows are on the same side,
@@ -161,6 +170,7 @@ class Plan:
             part.rows += X.shape[0]
             part.weight += float(X.shape[0] if weights is None else weights.sum())
             part.count += float(X.shape[0] if counts is None else counts.sum())
+            part.totals = part.totals + (Y.sum(axis=0) if weights is None else weights @ Y)
 
     def is_like(self, other: Plan) -> bool:
         """Whether the sums of both may be added."""
@@ -195,6 +205,8 @@ class Plan:
         try:
             if regularization == "gcv":
                 choice = equations.gcv(system, grid)
+            elif regularization == "reml":
+                choice = equations.reml(system, grid)
             elif regularization == "holdout":
                 trained = equations.equations(sums.fitted, self.centers, k)
                 choice = equations.holdout(trained, sums.held_out, k, grid)
@@ -208,7 +220,20 @@ class Plan:
             ) from error
         solution = self.solution(u, system.features, gamma, total.rows)
         solution.classes, solution.choice = sums.classes, choice
+        if total.groups is not None:
+            effects = GroupEffects.of(total.groups, u, system.features.coefficients(u))
+            solution.groups, solution.leverage = effects, None
+        if sums.classes is None:
+            solution.statistics = SumStatistics.of(system, total, u, gamma)
+            if gamma > 0:
+                solution.posterior = self.posterior(system, gamma, solution.groups)
         return solution
+
+    def posterior(
+        self, system: equations.Equations, gamma: float, groups: GroupEffects | None = None
+    ) -> CentrePosterior:
+        """Return the posterior of the model with these equations."""
+        return CentrePosterior.of(self.centers, self.penalised, system, gamma, groups)
 
     def solution(self, u: FloatArray, free: equations.Eliminated, gamma: float, n_rows: int) -> Solution:
         """Return the model with the coefficients u of the functions on the centres."""

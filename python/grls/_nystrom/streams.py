@@ -1,4 +1,4 @@
-"""Rows that come in blocks: memory-mapped arrays, iterables, Arrow record batches, Parquet files."""
+"""Rows that come in blocks: files, memory-mapped arrays, iterables, Arrow record batches."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import shown
+from .files import FileBlock, Reader, as_files
 
 _BLOCK_BYTES = 1 << 26
 
@@ -21,8 +22,13 @@ class Stream:
     read: Callable[[], Iterator[Any]]
     once: bool = False
 
-    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
-        return self.read()
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any, str]]:
+        """Return X, y and weights of each block, and where it comes from."""
+        for number, block in enumerate(self.read()):
+            if isinstance(block, FileBlock):
+                yield block.X, block.y, block.weight, block.where
+            else:
+                yield *block, f"block {number}"
 
 
 def _slices(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -39,7 +45,7 @@ def _is_table(block: Any) -> bool:
 
 def _columns(block: Any) -> tuple[list[str], Callable[[list[str]], Any]]:
     """Return the names of a table's columns, and a function that takes some of them."""
-    if not hasattr(block, "schema"):
+    if not hasattr(block, "to_pylist"):  # of pandas or polars; Arrow's tables have rows as Python objects
         return list(block.columns), lambda names: block[names]
     try:
         frame = block.to_pandas()
@@ -94,8 +100,38 @@ def _is_block(value: Any) -> bool:
     )
 
 
+def by_name(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and weights where the last two may be columns of a data frame X in memory, by name."""
+    is_frame = hasattr(X, "columns") and hasattr(X, "shape")
+    if not is_frame or not (_is_names(y) or isinstance(sample_weight, str)):
+        return X, y, sample_weight
+    weight = sample_weight if isinstance(sample_weight, str) else None
+    if not _is_names(y):
+        points, _, weights = _from_table(X, [], weight)
+        return points, y, weights
+    points, targets, weights = _from_table(X, y, weight)
+    return points, targets, sample_weight if weight is None else weights
+
+
+def _of_files(X: Any, y: Any, sample_weight: Any) -> Stream | None:
+    files = as_files(X)
+    if files is None:
+        return None
+    if not _is_names(y):
+        raise ValueError(f"for rows in files y must name the target column (or columns), got {shown(y)}")
+    if not (sample_weight is None or isinstance(sample_weight, str)):
+        raise ValueError("for rows in files sample_weight must name a column")
+    targets = [y] if isinstance(y, str) else list(y)
+    reader = Reader(files, targets, isinstance(y, str), sample_weight)
+    files.paths()  # refuses what is not there
+    return Stream(lambda: iter(reader))
+
+
 def as_stream(X: Any, y: Any, sample_weight: Any) -> Stream | None:
     """Return the blocks that X stands for, or None where X is a matrix in memory."""
+    of_files = _of_files(X, y, sample_weight)
+    if of_files is not None:
+        return of_files
     if isinstance(X, np.memmap) and X.ndim == 2 and y is not None and len(y) == len(X):
         targets = y if isinstance(y, np.ndarray) else np.asarray(y)
         weights = sample_weight

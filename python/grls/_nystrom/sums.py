@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray
+from .groups import GroupSums
+
+
+def _joined(mine: GroupSums | None, theirs: GroupSums) -> GroupSums:
+    return theirs if mine is None else mine + theirs
 
 
 @dataclass
@@ -22,6 +27,8 @@ class Part:
     rows: int = 0
     weight: float = 0.0  # Σw
     count: float = 0.0  # rows, one of sample weight two counted twice; class weights do not count
+    totals: Any = 0.0  # (k,): Σwy
+    groups: GroupSums | None = None  # where groups have effects of their own
 
     def __add__(self, other: Part) -> Part:
         return Part(
@@ -29,6 +36,17 @@ class Part:
             self.rows + other.rows,
             self.weight + other.weight,
             self.count + other.count,
+            self.totals + other.totals,
+            self.groups if other.groups is None else _joined(self.groups, other.groups),
+        )
+
+    def __sub__(self, other: Part) -> Part:
+        return Part(
+            self.matrix - other.matrix,
+            self.rows - other.rows,
+            self.weight - other.weight,
+            self.count - other.count,
+            self.totals - other.totals,
         )
 
     def recoded(self, k: int, coding: FloatArray) -> Part:
@@ -37,7 +55,8 @@ class Part:
         before = slice(0, len(S) - k)
         across = S[before, y] @ coding
         corner = coding.T @ S[y, y] @ coding
-        return replace(self, matrix=np.block([[S[before, before], across], [across.T, corner]]))
+        matrix = np.block([[S[before, before], across], [across.T, corner]])
+        return replace(self, matrix=matrix, totals=np.asarray(self.totals @ coding))
 
 
 @dataclass
@@ -90,7 +109,9 @@ class Sums:
                 return None
             matrix = np.zeros((before + len(classes),) * 2)
             matrix[np.ix_(places, places)] = part.matrix
-            return replace(part, matrix=matrix)
+            totals = np.zeros(len(classes))
+            totals[places[before:] - before] = part.totals
+            return replace(part, matrix=matrix, totals=totals)
 
         fitted = widen(self.fitted)
         assert fitted is not None

@@ -11,6 +11,7 @@ Estimators take features in any of these forms; all end as one scikit-learn tran
 `PolynomialTrend`      a constant, linear or higher trend
 `Columns`              some columns of the data: an external drift, the answer of a simpler model
 `Indicators`           indicators of groups of rows, which may overlap
+`Groups`               an effect for each level of a column: stores, subjects, sites
 `LinearMap`            the columns times a matrix
 `PLSA`                 the topics of counts such as those of words, without labels
 `GeodesicKNN`          the classes of the nearest labelled points along the manifold of the data
@@ -36,6 +37,7 @@ constant, for the topics of a document sum to one and so contain it:
 from ._columns import Columns
 from ._estimator import EstimatorFeatures
 from ._geodesic import GeodesicKNN
+from ._groups import Groups
 from ._indicators import Indicators
 from ._linear_map import LinearMap
 from ._plsa import PLSA
@@ -47,6 +49,7 @@ __all__ = [
     "Columns",
     "EstimatorFeatures",
     "GeodesicKNN",
+    "Groups",
     "Indicators",
     "LinearMap",
     "PolynomialTrend",

@@ -1,0 +1,334 @@
+"""Rows in Parquet, CSV and Arrow files by path or pattern, read block by block; predictions written so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._validation import shown
+
+_BLOCK_BYTES = 1 << 25  # of numbers in a block
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+}
+
+
+def _arrow() -> Any:
+    try:
+        import pandas  # noqa: F401 - blocks are its data frames
+        import pyarrow
+        import pyarrow.csv
+        import pyarrow.dataset
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("rows in files need pyarrow and pandas: pip install pyarrow pandas") from error
+    return pyarrow
+
+
+class Files:
+    """Rows in files, by path or pattern, for `fit` and `predict_to_file` of models on centres.
+
+    Parameters
+    ----------
+    path : str, path or sequence of these
+        A file, a folder, or a pattern such as ``"data/*.parquet"``. Parquet (.parquet, .pq), CSV with a
+        header (.csv) and Arrow files (.arrow, .feather, .ipc) are read, in the order of their names.
+    columns : str or sequence of str, default=None
+        The columns that are predictors. None: all that are not targets, weights or left out.
+    exclude : str or sequence of str, default=()
+        Columns that are no predictors, such as an identifier.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from grls import Files, NystromGRLSRegressor
+    >>> folder = tempfile.mkdtemp()
+    >>> rng = np.random.default_rng(0)
+    >>> for part in range(3):
+    ...     table = pd.DataFrame(rng.uniform(size=(200, 2)), columns=["a", "b"])
+    ...     table["id"], table["target"] = np.arange(200), np.sin(6 * table.a) + table.b
+    ...     table.to_parquet(os.path.join(folder, f"part{part}.parquet"))
+    >>> rows = Files(os.path.join(folder, "*.parquet"), exclude="id")
+    >>> model = NystromGRLSRegressor(n_centers=100).fit(rows, "target")
+    >>> list(model.feature_names_in_)
+    ['a', 'b']
+    """
+
+    def __init__(self, path: Any, *, columns: Any = None, exclude: Any = ()) -> None:
+        self.path = path
+        self.columns = None if columns is None else _as_names(columns, "columns")
+        self.exclude = _as_names(exclude, "exclude")
+
+    def __repr__(self) -> str:
+        more = "" if self.columns is None else f", columns={shown(self.columns)}"
+        return f"Files({self.path!r}{more}{f', exclude={shown(self.exclude)}' if self.exclude else ''})"
+
+    def paths(self) -> list[Path]:
+        """Return the files; ValueError where there is none."""
+        given = [self.path] if isinstance(self.path, str | os.PathLike) else list(self.path)
+        found: list[Path] = []
+        for one in given:
+            found += _matching(os.fspath(one))
+        if not found:
+            raise ValueError("no files were given")
+        return found
+
+
+def _matching(path: str) -> list[Path]:
+    if os.path.isdir(path):
+        inside = sorted(p for p in Path(path).iterdir() if p.suffix.lower() in _FORMATS)
+        if not inside:
+            raise ValueError(f"the folder {path!r} has no file of {', '.join(_FORMATS)}")
+        return inside
+    if os.path.exists(path):
+        return [Path(path)]
+    if not has_magic(path):
+        raise ValueError(f"there is no file {path!r}")
+    found = sorted(Path(p) for p in glob(path, recursive=True) if os.path.isfile(p))
+    if not found:
+        raise ValueError(f"no file matches {path!r}")
+    return found
+
+
+def _as_names(names: Any, what: str) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in given):
+        raise TypeError(f"{what} must name columns, got {names!r}")
+    return given
+
+
+def as_files(X: Any) -> Files | None:
+    """Return the files that X stands for; None where it is something else.
+
+    A list of texts may be documents: only paths of pathlib in a list are files.
+    """
+    if isinstance(X, Files):
+        return X
+    if isinstance(X, str | os.PathLike):
+        return Files(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(one, os.PathLike) for one in X):
+        return Files(X)
+    return None
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Some rows of a file as a data frame of the predictors, with targets and weights."""
+
+    X: Any
+    y: Any
+    weight: Any
+    where: str
+    kept: Any = None  # further columns, as an Arrow table
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Which columns of which files are read."""
+
+    files: Files
+    targets: list[str]
+    one_target: bool
+    weight: str | None
+    keep: Sequence[str] = ()
+
+    def __iter__(self) -> Iterator[FileBlock]:
+        """Read the files one after the other: no more than some blocks of one of them are in memory."""
+        pa = _arrow()
+        first: tuple[Path, dict[str, bool]] | None = None
+        n_rows = 0
+        paths = self.files.paths()
+        for path in paths:
+            source = _opened(pa, path)
+            predictors = self._predictors(path, source.schema)
+            kinds = {name: _is_number(pa, source.schema.field(name).type) for name in predictors}
+            if first is None:
+                first = path, kinds
+            self._require_like(path, kinds, first)
+            for block in self._blocks(pa, path, source, list(first[1])):
+                n_rows += block.X.shape[0]
+                yield block
+        if n_rows == 0:
+            raise ValueError(f"{_named(paths)} no rows: nothing is there to read")
+
+    def _predictors(self, path: Path, schema: Any) -> list[str]:
+        names = list(schema.names)
+        doubled = [name for name in names if names.count(name) > 1]
+        if doubled:
+            raise ValueError(f"{path}: the column {doubled[0]!r} is there twice")
+        reserved = [*self.targets, *([] if self.weight is None else [self.weight])]
+        for name in [*reserved, *(self.files.columns or []), *self.keep]:
+            if name not in names:
+                raise ValueError(f"{path}: there is no column {name!r} among {shown(names)}")
+        wanted = names if self.files.columns is None else self.files.columns
+        left_out = {*reserved, *self.files.exclude}
+        predictors = [name for name in wanted if name not in left_out]
+        if not predictors:
+            raise ValueError(f"{path}: no column is left as a predictor beside {shown(sorted(left_out))}")
+        return predictors
+
+    @staticmethod
+    def _require_like(path: Path, kinds: dict[str, bool], first: tuple[Path, dict[str, bool]]) -> None:
+        """ValueError where a file has other columns than the first, or text where that has numbers."""
+        start, expected = first
+        missing, more = [n for n in expected if n not in kinds], [n for n in kinds if n not in expected]
+        if missing:
+            raise ValueError(f"{path}: there is no column {missing[0]!r}, which {start} has")
+        if more:
+            raise ValueError(
+                f"{path}: the column {more[0]!r} is not in {start}; name the predictors with "
+                "Files(path, columns=[…]), or leave it out with exclude="
+            )
+        for name, is_number in expected.items():
+            if kinds[name] != is_number:
+                words = ("text", "numbers") if is_number else ("numbers", "text")
+                raise ValueError(f"{path}: the column {name!r} holds {words[0]}, and {words[1]} in {start}")
+
+    def _blocks(self, pa: Any, path: Path, source: Any, predictors: list[str]) -> Iterator[FileBlock]:
+        columns = list(dict.fromkeys([*predictors, *self.targets, *self.keep]))
+        if self.weight is not None and self.weight not in columns:
+            columns.append(self.weight)
+        rows = max(1, _BLOCK_BYTES // (8 * len(columns)))
+        options: dict[str, Any] = {"columns": columns, "batch_size": rows}
+        start = 0
+        try:
+            for batch in source.to_batches(**options, batch_readahead=1, fragment_readahead=1):
+                if batch.num_rows == 0:
+                    continue
+                where = f"{path}, rows {start} to {start + batch.num_rows - 1}"
+                yield self._block(pa, batch, predictors, where)
+                start += batch.num_rows
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path}: {_with_names(str(error), list(source.schema.names))}") from error
+
+    def _block(self, pa: Any, batch: Any, predictors: list[str], where: str) -> FileBlock:
+        frame = batch.to_pandas()
+        y = None
+        if self.targets:
+            y = frame[self.targets].to_numpy()
+            y = y[:, 0] if self.one_target else y
+        weight = None if self.weight is None else frame[self.weight].to_numpy()
+        kept = pa.Table.from_batches([batch]).select(list(self.keep)) if self.keep else None
+        return FileBlock(frame[predictors], y, weight, where, kept)
+
+
+def _named(paths: list[Path]) -> str:
+    return f"{paths[0]} has" if len(paths) == 1 else f"the {len(paths)} files from {paths[0]} on have"
+
+
+def _opened(pa: Any, path: Path) -> Any:
+    """Return a file as a data set; ValueError names it where it cannot be read."""
+    name = (
+        path.name.lower().removesuffix(".gz") if path.name.lower().endswith(".csv.gz") else path.name.lower()
+    )
+    form = _FORMATS.get(os.path.splitext(name)[1])
+    if form is None:
+        raise ValueError(f"{path}: files of {', '.join(_FORMATS)} are read, and this is none")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path}: the file is empty, without even the names of columns")
+    try:
+        return pa.dataset.dataset(str(path), format=form)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path}: it cannot be read as {form}: {error}") from error
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)) or bool(
+        types.is_decimal(kind) or types.is_null(kind)
+    )
+
+
+def _with_names(message: str, names: list[str]) -> str:
+    """Return a message of Arrow's CSV reader with the name of the column that it counts."""
+    start = message.find("column #")
+    if start < 0:
+        return message
+    digits = message[start + 8 :].split(":")[0].split(" ")[0]
+    if not digits.isdigit() or int(digits) >= len(names):
+        return message
+    return f"column {names[int(digits)]!r}: {message}"
+
+
+def explained(error: ValueError | TypeError, X: Any) -> str:
+    """Return what to say of rows that were refused: in which column what is no number is."""
+    text = str(error)
+    if not hasattr(X, "items"):
+        return text
+    for name, column in X.items():
+        values = column.to_numpy()
+        if values.dtype.kind in "iub":
+            continue
+        if values.dtype.kind == "f":
+            bad = np.flatnonzero(~np.isfinite(values))
+        else:
+            bad = np.flatnonzero([not _is_float(value) for value in values])
+        if len(bad):
+            found = values[bad[0]]
+            found = found.item() if isinstance(found, np.generic) else found
+            return f"column {name!r}, row {int(bad[0])} of these: {found!r} is no number; {text}"
+    return text
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
+
+
+class Writer:
+    """Columns of predictions, written to a Parquet, CSV or Arrow file block by block.
+
+    The file is there when all of it is written: until then it has another name.
+    """
+
+    def __init__(self, path: Any) -> None:
+        self._pa = _arrow()
+        self._path = Path(os.fspath(path))
+        form = _FORMATS.get(self._path.suffix.lower())
+        if form is None:
+            raise ValueError(f"{path}: predictions are written to {', '.join(_FORMATS)}")
+        if not self._path.parent.is_dir():
+            raise ValueError(f"{path}: there is no folder {str(self._path.parent)!r}")
+        self._form = form
+        self._part = self._path.with_name(f".{self._path.name}.part")
+        self._writer: Any = None
+
+    def write(self, columns: dict[str, Any], kept: Any) -> None:
+        """Add rows: columns of numbers or labels, after those that are kept of the input."""
+        pa = self._pa
+        table = pa.table(columns)
+        if kept is not None:
+            for name in reversed(kept.column_names):
+                table = table.add_column(0, kept.schema.field(name), kept.column(name))
+        if self._writer is None:
+            if self._form == "parquet":
+                self._writer = pa.parquet.ParquetWriter(str(self._part), table.schema)
+            elif self._form == "csv":
+                self._writer = pa.csv.CSVWriter(str(self._part), table.schema)
+            else:
+                self._writer = pa.ipc.new_file(str(self._part), table.schema)
+        self._writer.write_table(table)
+
+    def close(self, *, complete: bool) -> None:
+        """Put the file in its place, or remove what there is of it."""
+        if self._writer is not None:
+            self._writer.close()
+            if complete:
+                self._part.replace(self._path)
+        if not complete:
+            self._part.unlink(missing_ok=True)

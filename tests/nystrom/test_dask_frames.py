@@ -1,0 +1,113 @@
+"""Data frames of Dask as they come from Parquet files, and what a cluster does when something is wrong."""
+
+import numpy as np
+import pytest
+from grls import NystromGRLSRegressor
+from grls.kernels import Gaussian
+from numpy.testing import assert_allclose, assert_array_equal
+
+dask = pytest.importorskip("dask")
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+dd = pytest.importorskip("dask.dataframe")
+on_dask = pytest.importorskip("grls.dask")
+
+# Dask's own, of a newer pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+RNG = np.random.default_rng(0)
+NAMES = [f"c{i}" for i in range(12)]
+TABLE = pd.DataFrame(RNG.uniform(-1, 1, size=(600, 12)), columns=NAMES)
+TABLE["w"] = RNG.uniform(0.5, 1.5, size=600)
+TABLE["y"] = np.sin(3 * TABLE.c0) + TABLE.c1 + 0.1 * RNG.standard_normal(600)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for number, rows in enumerate(np.split(np.arange(600), 10)):
+        TABLE.iloc[rows].to_parquet(tmp_path / f"part{number}.parquet", index=False)
+    return tmp_path
+
+
+def model(kind=on_dask.NystromGRLSRegressor, **parameters):
+    return kind(Gaussian(2.0), **{"features": "linear", "n_centers": 60, **parameters})
+
+
+@pytest.mark.parametrize("columns", [["c0"], ["c0", "c1", "c2"], NAMES])
+def test_frames_that_are_read_from_parquet_stay_together(folder, columns):
+    frame = dd.read_parquet(folder / "*.parquet")
+    X, y, w = frame[columns], frame["y"], frame["w"]
+    # Apart, X and y end with different partitions: that is what this is about.
+    expected = model(NystromGRLSRegressor).fit(TABLE[columns], TABLE.y, TABLE.w)
+    by_name = model().fit(frame[[*columns, "y", "w"]], "y", "w")
+    apart = model().fit(X, y, w)
+    several = model().fit(X, frame[["y"]], w)
+    for fitted in (by_name, apart, several):
+        assert list(fitted.feature_names_in_) == columns
+        assert_allclose(fitted.predict(TABLE[columns]).ravel(), expected.predict(TABLE[columns]), atol=1e-8)
+    assert_allclose(apart.predict(X).compute(), expected.predict(TABLE[columns]), atol=1e-8)
+    assert_allclose(apart.feature_coef_std_, expected.feature_coef_std_, rtol=1e-7)
+    score = expected.score(TABLE[columns], TABLE.y, TABLE.w)
+    assert apart.score(X, y, w) == pytest.approx(score, rel=1e-9)
+    assert apart.score(frame[[*columns, "y"]], "y") == pytest.approx(
+        expected.score(TABLE[columns], TABLE.y), rel=1e-9
+    )
+
+
+def test_filtered_frames_and_arrays_of_frames_stay_together(folder):
+    frame = dd.read_parquet(folder / "*.parquet")
+    kept = frame[frame["c2"] > 0]
+    few = TABLE[TABLE.c2 > 0]
+    expected = model(NystromGRLSRegressor).fit(few[["c0", "c1"]], few.y)
+    fitted = model().fit(kept[["c0", "c1"]], kept["y"])
+    assert_allclose(fitted.predict(TABLE[["c0", "c1"]]), expected.predict(TABLE[["c0", "c1"]]), atol=1e-8)
+    fitted = model().fit(kept[["c0", "c1"]].to_dask_array(), kept["y"].to_dask_array())
+    assert_allclose(
+        fitted.predict(TABLE[["c0", "c1"]].to_numpy()), expected.predict(TABLE[["c0", "c1"]]), atol=1e-8
+    )
+
+
+def test_columns_that_are_not_there_and_partitions_that_do_not_match_are_named(folder):
+    frame = dd.read_parquet(folder / "*.parquet")
+    with pytest.raises(ValueError, match="there is no column 'z' among"):
+        model().fit(frame, "z")
+    with pytest.raises(ValueError, match="X has 10 partitions, y or sample_weight 5"):
+        model().fit(frame[NAMES], frame["y"].repartition(npartitions=5))
+    with pytest.raises(ValueError, match=r"must be cut along the same rows|rows in a partition"):
+        model().fit(frame[NAMES], frame["y"][frame["c0"] > 0])
+
+
+def test_what_is_no_number_is_named_with_its_partition_and_column(folder):
+    bad = TABLE.iloc[:60].copy()
+    bad.loc[7, "c3"] = np.nan
+    bad.to_parquet(folder / "part4.parquet", index=False)
+    frame = dd.read_parquet(folder / "*.parquet", aggregate_files=False)
+    with pytest.raises(ValueError, match=r"partition \d: column 'c3', row \d+ of these: nan is no number"):
+        model().fit(frame, "y", "w")
+
+
+@pytest.mark.parametrize("regularization", ["reml", 1e-3])
+def test_a_cluster_chooses_centres_and_kernel_as_memory_does(folder, regularization):
+    frame = dd.read_parquet(folder / "*.parquet")[["c0", "c1", "y"]]
+    parameters = {
+        "n_centers": "auto",
+        "regularization": regularization,
+        "optimize": {"sigma": [0.3, 1.0, 9.0]},
+    }
+    fitted = model(**parameters).fit(frame, "y")
+    expected = model(NystromGRLSRegressor, **parameters).fit(TABLE[["c0", "c1"]], TABLE.y)
+    assert fitted.kernel_.sigma == expected.kernel_.sigma
+    assert_array_equal(fitted.n_centers_path_, expected.n_centers_path_)
+    assert_allclose(fitted.n_centers_criterion_, expected.n_centers_criterion_, rtol=1e-6)
+    ours, theirs = (m.predict(TABLE[["c0", "c1"]], return_std=True) for m in (fitted, expected))
+    assert_allclose(ours[0], theirs[0], atol=1e-7)
+    assert_allclose(ours[1], theirs[1], rtol=1e-6)
+    assert fitted.summary().r2 == pytest.approx(expected.summary().r2, rel=1e-8)
+    with pytest.raises(ValueError, match="not lazy"):
+        fitted.predict(frame[["c0", "c1"]], return_std=True)
