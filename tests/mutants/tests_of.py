@@ -42,6 +42,11 @@ TESTS_OF = {
         "models/test_chosen_in_folds.py",
         "models/test_hard_margin.py",
     ],
+    "python/grls/conformal.py": ["models/test_conformal.py"],
+    "python/grls/_conformal": ["models/test_conformal.py"],
+    "python/grls/_models/leave_out_bands.py": ["models/test_leave_out_bands.py"],
+    "python/grls/fourier.py": ["fourier"],
+    "python/grls/_fourier": ["fourier"],
     "python/grls/transfer.py": ["models/test_transfer.py"],
     "python/grls/_models": ["models", "contract/test_errors.py"],
     "python/grls/_models/calibration.py": ["models/test_svm.py", "models/test_chosen_in_folds.py"],
@@ -126,6 +131,7 @@ TESTS_OF = {
         "models/test_hard_margin.py",
         "solvers/test_programs.py",
     ],
+    "cpp/conformal": ["models/test_conformal.py"],
     "cpp/bindings": ["contract/test_errors.py", "solvers", "kernels", "models", "nystrom"],
 }
 
