@@ -173,8 +173,8 @@ def _picture(rows: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     """Run all scenes and write what came out."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--tested", type=int, default=2000, help="test rows of a draw at most")
+    parser.add_argument("--draws", type=int, default=60)
+    parser.add_argument("--tested", type=int, default=1000, help="test rows of a draw at most")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
