@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fourier", description=__doc__)
     parser.add_argument("scene", choices=("rows", "peers"))
     parser.add_argument("--sizes", type=float, nargs="+", help="numbers of rows")
-    parser.add_argument("--tol", type=float, default=2e-3, help="of the kernel; 2e-3 takes some 93² modes")
+    parser.add_argument("--tol", type=float, default=1.4e-3, help="of the kernel")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     load = load_before()
@@ -199,7 +199,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write_csv(options.out / f"{options.scene}.csv", table)
     known = facts(ROOT)
     told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
-    text = f"`python -m bench.fourier {options.scene}`; load before: {load}; {told}\n\n{_table(table)}\n"
+    command = (
+        f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
+    )
+    text = f"`{command}`; load before: {load}; {told}\n\n{_table(table)}\n"
     (options.out / f"{options.scene}.md").write_text(text, encoding="utf-8")
     print(_table(table))
     return 0
