@@ -1,1 +1,1 @@
-"""Maps of many rows: `FourierGRLSRegressor` alone, and beside kriging packages."""
+"""Maps of many rows: `FourierGRLSRegressor` alone, and beside the exact model."""
