@@ -107,8 +107,9 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
   for (Index j = 0; j < T.cols(); ++j)
     if (T.col(j).norm() <= problem.dependence * units.size[j] * roots.norm()) T.col(j).setZero();
   qp.tau = problem.feature_variance;
+  if (qp.tau == 0) T.setZero();  // as if there were none
   pair.features = feature_basis(T, roots, problem.dependence, !std::isfinite(qp.tau));
-  qp.U = qp.tau > 0 ? pair.features.U : Matrix<double>(m, 0);
+  qp.U = pair.features.U;
   if (qp.U.cols() == 0) return pair;
   const Matrix<double> beta = (pair.features.balanced ? units.deviation : units.size).asDiagonal() *
                               pair.features.coefficients(Matrix<double>::Identity(qp.U.cols(), qp.U.cols()));

@@ -178,6 +178,8 @@ def any_value(rng, value):
             return indices(rng, value).astype(value.dtype, copy=False)
         if value.dtype.kind in "fiub":
             return array(rng, value)
+        if value.ndim == 0:
+            return pick(rng, [value[None], value.item()])
         return pick(rng, [value[:0], value[:-1], np.append(value, value[:1]) if value.ndim == 1 else value])
     if isinstance(value, bool | np.bool_):
         return pick(rng, [not value, None, 2])

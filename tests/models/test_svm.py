@@ -776,6 +776,8 @@ def test_the_core_trusts_no_shape_and_no_label():
         "cache_bytes": 1e6,
     }
     grls._core.svm_fit(**good)
+    none = grls._core.svm_fit(**{**good, "feature_variance": 0.0, "T": np.column_stack([np.ones(20), X])})
+    assert_array_equal(none.beta, 0)  # features without freedom are none
     for changes in (
         {"T": np.ones((19, 1))},
         {"labels": list(y[:-1])},
