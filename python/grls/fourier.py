@@ -12,6 +12,7 @@ in the rows. Equations: docs/math.md, section "Equispaced Fourier modes".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -32,6 +33,7 @@ from ._models.base import KernelMachine
 from ._models.leverage import Leverage
 from ._models.regression import RegressionFunction
 from ._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
+from ._nystrom import files
 from ._nystrom.centers import Pool
 from ._nystrom.plan import named
 from ._nystrom.streams import as_stream
@@ -330,8 +332,8 @@ class FourierGRLSRegressor(RegressionFunction, KernelMachine):
         return Data(kernel, free, low, high, sample, None, first.X.shape[1])
 
     def _read(self, stream: Any, *, reset: bool) -> Iterator[Samples]:
-        for number, (X, y, weight) in enumerate(stream):
-            with named(f"block {number}"):
+        for number, (X, y, weight, where) in enumerate(stream):
+            with named(where, partial(files.explained, X=X)):
                 rows = np.asarray(X) if isinstance(X, np.memmap) else X
                 samples = self._samples_of(rows, y, weight, reset=reset and number == 0)
             yield samples

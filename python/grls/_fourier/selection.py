@@ -49,12 +49,13 @@ class _Criterion:
             F, beta = system.coefficients(z), system.feature_coefficients(z)
             return float(self._held_out.squared_error(F, beta).mean() / self._held_out.weight)
         fitted = np.einsum("kj,kj->k", system.g, z)
+        unknown = np.maximum(_PRECISION**2 * system.squares, np.finfo(float).tiny)  # less is rounding
         if self._by == "reml":
-            quadratic = np.maximum(system.squares - fitted, np.finfo(float).tiny) / s
+            quadratic = np.maximum(system.squares - fitted, unknown) / s
             n = system.degrees
             determinant = system.log_determinant(s, self._probes) + (n - system.order) * np.log(s)
             return float((determinant + n * np.log(quadratic / n)).mean())
-        residual = np.maximum(system.squares - fitted - s * np.einsum("kj,kj->k", z, z), 0.0)
+        residual = np.maximum(system.squares - fitted - s * np.einsum("kj,kj->k", z, z), unknown)
         trace = system.inverse_trace(s, self._probes, tol=10 * _PRECISION, max_iter=self._max_iter)
         freedom = system.degrees + s * trace - system.order
         if freedom <= 1e-10 * system.degrees:
