@@ -109,6 +109,8 @@ _PARAMETERS = """Parameters
         All γ that were tried, and the criterion there; smaller is better.
     n_samples_seen_ : int
         Rows of positive weight.
+    fit_warnings_ : list of str
+        What the fit warned of.
     n_centers_path_, n_centers_criterion_ : ndarrays of shape (t,)
         The numbers of centres that "auto" tried, and the criterion there.
     optimization_ : Optimization, GridSearch, Metric or KernelChoice
