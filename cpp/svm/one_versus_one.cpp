@@ -21,7 +21,7 @@ constexpr Index kExactSamples = 300;           // up to here exact solutions cos
 constexpr double kWorkOfAPair = 5;             // numbers touched in solving a small pair, divided by m²
 constexpr double kRough = 3e-2;                // the gap from which on an active set is faster,
 constexpr double kExact = 1e-12;               // and the one that it leaves
-constexpr double kRounding = 1e-13;            // of a coefficient's room between its bounds
+constexpr double kRoomRounding = 1e-13;        // of a coefficient's room between its bounds
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
 // What an interior point method costs in the numbers that decomposition touches, divided by m³.
@@ -212,7 +212,7 @@ Outcome by_decomposition(const Context& context, const SvmProblem& problem, cons
 // Coefficients that rounding alone keeps from a bound put on it: they do not fix the constant.
 Vector<double> rounded(const SvmQp& qp, Vector<double> c) {
   for (Index i = 0; i < c.size(); ++i) {
-    const double little = kRounding * (qp.upper[i] - qp.lower[i]);
+    const double little = kRoomRounding * (qp.upper[i] - qp.lower[i]);
     if (qp.upper[i] - c[i] <= little) c[i] = qp.upper[i];
     if (c[i] - qp.lower[i] <= little) c[i] = qp.lower[i];
   }
