@@ -352,6 +352,36 @@ class Calls:
             "threads": self.threads,
         }
 
+    def _calibration(self):
+        A = self.rng.normal(size=(self.n, self.n))
+        return {
+            "kernel": A @ A.T + np.eye(self.n) if self.rng.random() < 0.6 else None,
+            "T": self.T,
+            "scores": self.rng.normal(size=self.n),
+            "lower": -0.2,
+            "upper": 0.8,
+            "threads": self.threads,
+        }
+
+    def conformal_calibrate(self):
+        start = np.clip(self.rng.normal(size=self.n), -0.2, 0.8) if self.rng.random() < 0.3 else None
+        return _core.conformal_calibrate, {**self._calibration(), "start": start}
+
+    def conformal_thresholds(self):
+        made = self._calibration()
+        at = _core.conformal_calibrate(**made)
+        q = int(self.rng.integers(1, 4))
+        with_kernel = made["kernel"] is not None
+        return _core.conformal_thresholds, {
+            **made,
+            "c": np.array(at.c),
+            "free": list(at.free),
+            "kernel_new": self.rng.normal(size=(q, self.n)) if with_kernel else None,
+            "diagonal": np.full(q, 2.0 * self.n) if with_kernel else None,
+            "T_new": np.resize(self.T, (q, self.T.shape[1])),
+            "targets": np.full(q, 0.8),
+        }
+
     def piecewise_fit(self):
         made = self._problem()
         shape = (self.n, 1)
@@ -489,6 +519,7 @@ class Calls:
             "gradient_bytes": {"m": 9, "criterion": "loo", "n_columns": 3, "n_left_out": 2},
             "posterior_bytes": {"m": 9, "n_features": 3},
             "covariance_bytes": {"n_points": 9, "m": 3},
+            "threshold_bytes": {"n": 9, "free": 3, "workers": 2},
             "ridge_columns_bytes": {"n": 9, "d": 3, "n_outputs": 2},
             "ridge_path_bytes": {"n": 9, "d": 3, "n_outputs": 2, "n_shifts": 5},
             "leave_out_bytes": {"order": 9, "largest": 3, "workers": 2},
