@@ -59,7 +59,8 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
     regularization : float or "gcv", default="gcv"
         γ > 0, with the meaning it has in `GRRegressor`. "gcv": by generalised cross-validation of the
         least-squares problem that a Newton step solves, in every step until it is steady; one for each
-        output. It needs no pass of its own.
+        output. It needs no pass of its own. Of rare counts, with a mean below 0.1 or so, it sometimes
+        chooses far too little: compare with a larger number on rows that were not fitted.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, or the values themselves.
     feature_variance : float, default=inf
@@ -125,8 +126,8 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
 
     Notes
     -----
-    A fit reads the rows some ten to twenty times: four times before the first step, then once for each step
-    and each time that a step is halved. There are no standard errors.
+    A fit reads the rows some ten to twenty times: four times before the first step (five of blocks), then
+    once for each step and each time that a step is halved. There are no standard errors.
 
     Examples
     --------
