@@ -22,6 +22,7 @@ What to use when:
 `TransferPrior`         learns that prior from similar tasks
 `FourierGRLSRegressor`  regression on maps: a kernel of one to three columns, millions of rows
 `NystromGRLS…`          the models on centres, for more rows than memory: streams, blocks, `grls.dask`
+`NystromGRRegressor`    counts and positive values on centres, likewise
 `Files`                 rows in Parquet, CSV or Arrow files, for these
 `grls.conformal`        bands around any regressor that hold in every group and along every feature named
 `KernelPCA`             principal components in a kernel's feature space
@@ -61,6 +62,7 @@ from .logistic import GRLogisticClassifier
 from .losses import GRRegressor
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
+from .nystrom_losses import NystromGRRegressor
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
 from .saving import load, save
 from .summary import Summary
@@ -87,6 +89,7 @@ __all__ = [
     "NotPositiveDefiniteError",
     "NystromGRLSClassifier",
     "NystromGRLSRegressor",
+    "NystromGRRegressor",
     "PriorRLSClassifier",
     "PriorRLSRegressor",
     "SVMGBClassifier",

@@ -119,7 +119,9 @@ _PARAMETERS = """Parameters
     n_iter_ : int
         Steps of conjugate gradients; 1 for "cholesky".
     fit_seconds_ : dict
-        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.{attributes}
+        Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
+    fit_warnings_ : list of str
+        What the fit warned of.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)

@@ -33,6 +33,7 @@ from grls import (
     MercerExpansion,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
+    NystromGRRegressor,
     PriorRLSClassifier,
     PriorRLSRegressor,
     SVMGBClassifier,
@@ -223,6 +224,10 @@ MODELS = {
     "centres of classes": lambda: (
         NystromGRLSClassifier(n_centers=20, regularization="holdout").fit(POINTS, NAMES),
         POINTS,
+    ),
+    "counts on centres": lambda: (
+        NystromGRRegressor(Gaussian(1.0), features="linear", n_centers=20).fit(X, np.round(np.exp(Y / 100))),
+        X,
     ),
     "blocks": lambda: (
         NystromGRLSRegressor(Gaussian(1.0), n_centers=20, regularization=0.1).partial_fit(X[:40], y[:40]),

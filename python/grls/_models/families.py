@@ -50,6 +50,11 @@ class Family:
         return np.asarray(np.exp(np.clip(eta, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)))
 
     def check(self, y: FloatArray) -> None:
+        """Raise ValueError for values (m, k) that the family does not have, or that have no mean in it."""
+        self.check_range(y)
+        self.require_mean(y.any(axis=0))
+
+    def check_range(self, y: FloatArray) -> None:
         """Raise ValueError for values (m, k) that the family does not have."""
         low = y < 0 if self.zeros else y <= 0
         if low.any():
@@ -59,7 +64,10 @@ class Family:
                 f"y must {what} for loss={self.name!r}, but row {row} has {y[row, column]:g} (some value of "
                 "y is out of the valid range of the loss)"
             )
-        if not y.any(axis=0).all():
+
+    def require_mean(self, some: Any) -> None:
+        """Raise ValueError unless each output has `some` value that is not zero."""
+        if not np.all(some):
             raise ValueError(
                 f"every value of y is zero: loss={self.name!r} has no finite logarithm of a mean to find"
             )

@@ -337,24 +337,37 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
     def _score_smooth(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> float:
         """Return D², the share of the deviance of the best constant that is explained."""
         eta, _ = self._linear_predictor(X, False, None, None)
-        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(eta, values)
-        values = values.reshape(len(values), -1)
-        if values.shape[1] != eta.shape[1]:
-            raise ValueError(f"y has {values.shape[1]} columns, the model {eta.shape[1]}")
-        weights = sample_weights(sample_weight, eta)
-        known = offsets(offset, exposure, len(eta))
-        known = np.zeros(len(eta)) if known is None else known
-        s = np.ones(len(eta)) if weights is None else weights
-        if values.any(axis=0).all():
-            self._family.check(values)
-        explained = []
-        for p, a in enumerate(self._shapes_fit):
-            rows = FamilyRows(self._family, values[:, p], known, float(a))
-            null = np.full(len(eta), rows.constant(s)) if values[:, p].any() else None
-            deviance = 2 * float(s @ rows.values(eta[:, p]))
-            explained.append(_share(deviance, 0.0 if null is None else 2 * float(s @ rows.values(null))))
-        return float(np.mean(explained))
+        return explained_deviance(self._family, self._shapes_fit, eta, y, sample_weight, offset, exposure)
+
+
+def explained_deviance(
+    family: Family,
+    shapes: FloatArray,
+    f: FloatArray,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
+    exposure: Any,
+) -> float:
+    """Return the share of the best constant's deviance that functions f (n, k) explain, the mean of all."""
+    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(f, values)
+    values = values.reshape(len(values), -1)
+    if values.shape[1] != f.shape[1]:
+        raise ValueError(f"y has {values.shape[1]} columns, the model {f.shape[1]}")
+    weights = sample_weights(sample_weight, f)
+    known = offsets(offset, exposure, len(f))
+    known = np.zeros(len(f)) if known is None else known
+    s = np.ones(len(f)) if weights is None else weights
+    if values.any(axis=0).all():
+        family.check(values)
+    explained = []
+    for p, a in enumerate(shapes):
+        rows = FamilyRows(family, values[:, p], known, float(a))
+        null = np.full(len(f), rows.constant(s)) if values[:, p].any() else None
+        deviance = 2 * float(s @ rows.values(f[:, p]))
+        explained.append(_share(deviance, 0.0 if null is None else 2 * float(s @ rows.values(null))))
+    return float(np.mean(explained))
 
 
 def _share(deviance: float, null: float) -> float:

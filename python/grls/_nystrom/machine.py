@@ -1,4 +1,4 @@
-"""What the two estimators on centres share: parameters, blocks, the plan, sums, and the model that comes out.
+"""What the estimators on centres share: parameters, blocks, the plan, sums, and the model that comes out.
 
 See `grls.nystrom` for the model, docs/math.md, section "Nyström", for the equations.
 """
@@ -67,45 +67,8 @@ def _keeps_sums(model: Any) -> bool:
 adds_up = available_if(_keeps_sums)
 
 
-class NystromMachine(KernelMachine):
-    """What the two estimators share. Subclasses say what targets are."""
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        features: Any = "constant",
-        regularization: float | str = "gcv",
-        regularization_grid: Any = 50,
-        feature_variance: float = np.inf,
-        n_centers: int | str = 1000,
-        centers: Any = "uniform",
-        optimize: Any = None,
-        validation_fraction: float = 0.1,
-        solver: str = "cholesky",
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        cache_size: float = 1000,
-        precision: str = "double",
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.features = features
-        self.regularization = regularization
-        self.regularization_grid = regularization_grid
-        self.feature_variance = feature_variance
-        self.n_centers = n_centers
-        self.centers = centers
-        self.optimize = optimize
-        self.validation_fraction = validation_fraction
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.precision = precision
-        self.random_state = random_state
-        self.verbose = verbose
+class CentreMachine(KernelMachine):
+    """Parameters, blocks of rows, and the plan of a model on centres. Subclasses say what targets are."""
 
     # Subclasses: what is y?
 
@@ -217,7 +180,7 @@ class NystromMachine(KernelMachine):
             samples.targets = indicators(samples.y, classes)
         samples.counts = counts
         groups = self.features.labels(samples.given) if self._grouped() else None
-        return Block(**vars(samples), classes=classes, groups=groups)
+        return Block(**vars(samples), classes=classes, groups=groups, n_given=len(values))
 
     def _blocks(self, stream: Stream, *, reset: bool) -> Iterator[Block]:
         number = -1
@@ -367,6 +330,47 @@ class NystromMachine(KernelMachine):
             pool.add(block.X, block.y)
             count += 1
         return Source(pool, first.frame, _Again(lambda: self._blocks(stream, reset=False), count))
+
+
+class NystromMachine(CentreMachine):
+    """Least squares on centres: what the two estimators share."""
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        features: Any = "constant",
+        regularization: float | str = "gcv",
+        regularization_grid: Any = 50,
+        feature_variance: float = np.inf,
+        n_centers: int | str = 1000,
+        centers: Any = "uniform",
+        optimize: Any = None,
+        validation_fraction: float = 0.1,
+        solver: str = "cholesky",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        cache_size: float = 1000,
+        precision: str = "double",
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.features = features
+        self.regularization = regularization
+        self.regularization_grid = regularization_grid
+        self.feature_variance = feature_variance
+        self.n_centers = n_centers
+        self.centers = centers
+        self.optimize = optimize
+        self.validation_fraction = validation_fraction
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.precision = precision
+        self.random_state = random_state
+        self.verbose = verbose
 
     # Fitting.
 

@@ -43,6 +43,7 @@ class Block(Samples):
     T: Any = None  # the features, where they are known already
     points: Any = None  # and what a kernel with views reads
     groups: Any = None  # (n,): the group of each row, where groups have effects
+    n_given: int = 0  # rows, those of weight zero among them
 
 
 @contextmanager
