@@ -34,6 +34,7 @@ TESTS_OF = {
     ],
     "python/grls/mercer.py": ["models/test_mercer.py"],
     "python/grls/nystrom.py": ["nystrom"],
+    "python/grls/nystrom_losses.py": ["nystrom/test_smooth.py"],
     "python/grls/prior.py": ["models/test_prior.py", "models/test_prior_kernel.py"],
     "python/grls/saving.py": ["saving"],
     "python/grls/summary.py": ["models/test_summary.py", "models/test_logistic_summary.py"],
