@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from .._solvers import bias_program, osqp
+from .._solvers import bias_face, bias_program, osqp
 from .._solvers.certificate import PairOfClasses, certify_all, within_bounds
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
@@ -228,6 +228,8 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
     bias_solver = ["multiplier"] * len(task.pairs)
     if model.bias == "lp":
         bias_solver = _set_bias(model, parts_of(task, C), image, solution.kept, beta)
+    else:
+        beta = central_bias(task, C, solution, image)
     objective, relative_gap = certify_all(
         samples.starts, samples.y, bounds, own, (problem.T @ beta)[at], values, inside, feasible
     )
@@ -242,6 +244,34 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         relative_gap,
         np.array(bias_solver, dtype=object),
     )
+
+
+def central_bias(task: Task, C: float, solution: SvmSolution, image: FloatArray | None = None) -> FloatArray:
+    """Return β (l, n_pairs), where several are as good the one that `bias_face` takes; image = Φc.
+
+    Not for a constant alone, for which the core does the same, nor where the features alone separate the
+    classes, for which it has the least norm; nor by OSQP, which leaves coefficients near their bounds.
+    """
+    problem, c, beta = task.problem, solution.c, np.array(solution.beta)
+    constant = problem.T.shape[1] == 1 and np.ptp(problem.T) == 0
+    if task.by_osqp or constant or problem.T.shape[1] == 0:
+        return beta
+    scale = None
+    for p, part in enumerate(parts_of(task, C)):
+        kept, a = list(solution.kept[p]), part.y * c[part.rows, p]
+        if not kept or not a.any():
+            continue
+        a, T = np.clip(a, 0, part.bounds), part.T[:, kept]
+        if bias_face.determined(T, ~np.logical_or(*bias_face.at_bounds(a, part.bounds))):
+            continue
+        if image is None:
+            image = problem.kernel_times(c)
+        if scale is None:
+            scale = bias_face.units(problem.T, problem.weights_or_ones)
+        beta[kept, p] = bias_face.central(
+            image[part.rows, p], T, part.y, a, part.bounds, beta[kept, p], scale[kept]
+        )
+    return beta
 
 
 def _set_bias(
