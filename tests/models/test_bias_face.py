@@ -264,3 +264,34 @@ def test_what_cannot_be_improved_is_left_alone(monkeypatch):
     with monkeypatch.context() as wrong:  # an answer that costs losses
         wrong.setattr(bias_face, "_furthest", lambda s, G, metric, origin: np.full(G.shape[1], 10.0))
         assert bias_face.central(*arguments, elsewhere, np.ones(5)) is elsewhere
+
+
+def test_what_is_unbounded_keeps_the_distances_that_came_before():
+    """Rows (1, 0) bound the constant on both sides; rows (1, x) of one class leave the slope without end."""
+    x = np.array([0.5, 1.0, 2.0])
+    T = np.column_stack([np.ones(7), np.concatenate([np.zeros(4), x])])
+    y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+    image = np.array([2.0, 3.0, -2.5, -1.5, -3.0, -4.0, -9.0])
+    a, C = np.zeros(7), np.ones(7)
+    # 1 − 2 ≤ β_1 ≤ −1 + 1.5: the middle is −0.25, with a distance of 0.75
+    slope = ((1.75 + 0.25 - image[4:]) / x).max()
+    for start in ([-0.25, 30.0], [0.4, 30.0], [-0.9, 50.0]):
+        beta = bias_face.central(image, T, y, a, C, np.array(start), np.array([0.3, 2.0]))
+        assert_allclose(beta, [-0.25, slope], atol=1e-9)
+
+
+def test_units_are_deviations_beside_the_constant_and_sizes_without_it():
+    x = np.array([0.0, 1.0, 5.0, 2.0])
+    weights = np.array([1.0, 2.0, 1.0, 3.0])
+    deviation = np.sqrt(np.cov(x, fweights=weights.astype(int), ddof=0))
+    assert_allclose(bias_face.units(np.column_stack([np.ones(4), x]), weights), [1e-3, deviation])
+    assert_allclose(bias_face.units(x[:, None], weights), [np.sqrt(np.average(x**2, weights=weights))])
+    assert_allclose(
+        bias_face.units(1e200 * x[:, None], weights)[0] / 1e200, bias_face.units(x[:, None], weights)[0]
+    )
+
+
+def test_coefficients_far_below_a_huge_bound_are_not_at_zero():
+    low, high = bias_face.at_bounds(np.array([0.0, 1.0, 2.0]), np.full(3, 1e12))
+    assert low.tolist() == [True, False, False]
+    assert not high.any()

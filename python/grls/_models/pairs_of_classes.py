@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -252,24 +253,28 @@ def central_bias(task: Task, C: float, solution: SvmSolution, image: FloatArray 
     Not for a constant alone, for which the core does the same, nor where the features alone separate the
     classes, for which it has the least norm; nor by OSQP, which leaves coefficients near their bounds.
     """
-    problem, c, beta = task.problem, solution.c, np.array(solution.beta)
+    problem, samples, beta = task.problem, task.samples, np.array(solution.beta)
     constant = problem.T.shape[1] == 1 and np.ptp(problem.T) == 0
     if task.by_osqp or constant or problem.T.shape[1] == 0:
         return beta
-    scale = None
-    for p, part in enumerate(parts_of(task, C)):
-        kept, a = list(solution.kept[p]), part.y * c[part.rows, p]
-        if not kept or not a.any():
+    c = np.asarray(solution.c)
+    bounds = C * problem.weights_or_ones[samples.rows]
+    a = np.clip(samples.y * c[samples.rows, samples.pair], 0, bounds)
+    size, scale = bias_face.lengths(problem.T), None
+    for p, (begin, end) in enumerate(pairwise([*samples.starts, len(a)])):
+        kept, own = np.asarray(solution.kept[p], dtype=np.intp), slice(begin, end)
+        if len(kept) == 0 or not a[own].any():
             continue
-        a, T = np.clip(a, 0, part.bounds), part.T[:, kept]
-        if bias_face.determined(T, ~np.logical_or(*bias_face.at_bounds(a, part.bounds))):
+        rows, free = samples.rows[own], ~np.logical_or(*bias_face.at_bounds(a[own], bounds[own]))
+        if bias_face.determined(problem.T[np.ix_(rows[free], kept)], size[kept]):
             continue
         if image is None:
             image = problem.kernel_times(c)
         if scale is None:
             scale = bias_face.units(problem.T, problem.weights_or_ones)
+        T, y = problem.T[np.ix_(rows, kept)], samples.y[own]
         beta[kept, p] = bias_face.central(
-            image[part.rows, p], T, part.y, a, part.bounds, beta[kept, p], scale[kept]
+            image[rows, p], T, y, a[own], bounds[own], beta[kept, p], scale[kept]
         )
     return beta
 

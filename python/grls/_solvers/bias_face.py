@@ -36,14 +36,20 @@ _CONSTANT = 1e-3  # of its size: the constant's coefficient in a norm
 _ROWS_AT_ONCE = 20  # constraints that a least-norm problem is given in each turn
 
 
-def determined(T: FloatArray, free: NDArray[np.bool_]) -> bool:
-    """Return whether the free samples determine β clearly, as they do in ordinary fits; cheap."""
-    n = int(np.count_nonzero(free))
-    if n < T.shape[1]:
+def lengths(T: FloatArray) -> FloatArray:
+    """Return what the columns (l,) are divided by to be no longer than one, all the same in any units."""
+    return np.asarray(np.abs(T).max(axis=0) * np.sqrt(len(T)))
+
+
+def determined(T: FloatArray, size: FloatArray) -> bool:
+    """Return whether rows T (n, l) between their bounds determine β clearly, as in ordinary fits; cheap.
+
+    `size` (l,): `lengths` of the columns over all rows.
+    """
+    if len(T) < T.shape[1]:
         return False
-    size = np.sqrt(np.einsum("ij,ij->j", T, T))
-    part = T[free] / np.where(size > 0, size, 1)
-    return bool(np.linalg.eigvalsh(part.T @ part)[0] > _CLEARLY**2)
+    scaled = T / size
+    return bool(np.linalg.eigvalsh(scaled.T @ scaled)[0] > _CLEARLY**2)
 
 
 def at_bounds(a: FloatArray, C: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -57,15 +63,18 @@ def units(T: FloatArray, weights: FloatArray) -> FloatArray:
     Deviations where the features span the constant, whose own coefficient then hardly counts.
     """
     shares = weights / weights.sum()
+    largest = np.abs(T).max(axis=0)
+    largest[largest == 0] = 1
+    T = T / largest
     size = np.sqrt(shares @ T**2)
     size[size == 0] = 1
     ones = np.ones(len(T))
     scaled = T / size
     with_constant = np.linalg.norm(ones - scaled @ np.linalg.lstsq(scaled, ones)[0]) < 1e-8 * np.sqrt(len(T))
     if not with_constant:
-        return np.asarray(size)
+        return np.asarray(largest * size)
     deviation = np.sqrt(shares @ (T - shares @ T) ** 2)
-    return np.asarray(np.where(deviation > 1e-8 * size, deviation, _CONSTANT * size))
+    return np.asarray(largest * np.where(deviation > 1e-8 * size, deviation, _CONSTANT * size))
 
 
 def central(
@@ -84,16 +93,16 @@ def central(
     """
     low, high = at_bounds(a, C)
     bound = low | high
-    if determined(T, ~bound):
-        return beta
     m = len(y)
-    size = np.linalg.norm(T, axis=0)
+    size = lengths(T)
     Q, R = linalg.qr(T / size, mode="economic")
     V = _null_space(Q[~bound])
     if V.shape[1] == 0 or np.count_nonzero(bound) * (V.shape[1] + 1) > _NUMBERS:
         return beta
     directions = linalg.solve_triangular(R, V) * np.sqrt(m) / size[:, None]  # of β, (l, q)
     margins = y * (image + T @ beta) - 1
+    if not (np.all(np.isfinite(margins)) and np.all(np.isfinite(directions))):
+        return beta
     sign = np.where(low, 1.0, -1.0)[bound]
     found = _furthest(
         sign * margins[bound],
