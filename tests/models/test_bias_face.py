@@ -295,3 +295,13 @@ def test_coefficients_far_below_a_huge_bound_are_not_at_zero():
     low, high = bias_face.at_bounds(np.array([0.0, 1.0, 2.0]), np.full(3, 1e12))
     assert low.tolist() == [True, False, False]
     assert not high.any()
+
+
+def test_an_unbounded_direction_that_needs_nothing_gets_nothing():
+    T = np.column_stack([np.ones(6), [0.0, 0.0, 0.0, 0.5, 1.0, 2.0]])
+    y = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+    image = np.array([2.0, -2.5, -1.5, 9.0, 9.0, 9.0])
+    beta = bias_face.central(
+        image, T, y, np.zeros(6), np.ones(6), np.array([0.4, 30.0]), np.array([0.3, 2.0])
+    )
+    assert_allclose(beta, [-0.25, 0.0], atol=1e-9)
