@@ -105,9 +105,11 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
     bias : {"multiplier", "lp"}, default="multiplier"
         Where the features' coefficients come from: the multipliers of Tᵀc = 0, or the paper's linear program
         (25), solved by OSQP or, where it falls short, by SciPy's HiGHS. Where they are not unique (solvers
-        "native" and "ipm") the first are, for the constant alone, the middle of all that are as good, as in
-        `SVC`; where the features alone separate the classes, those of least norm in units of the columns'
-        standard deviations; else those of least norm in orthonormal coordinates.
+        "native", "ipm" and "auto") the first are those, of all that are as good, that keep samples at a bound
+        furthest from their margins: the largest smallest \|1 − y f(x)\|, then the next smallest, whatever
+        the basis of the features; for the constant alone the middle, as in `SVC`. Where there is no largest,
+        as where the features alone separate the classes, those of least norm in units of the columns'
+        standard deviations.
     tol : float, default=1e-4
         Duality gap, relative to the objective, at which to stop.
     max_iter : int, default=-1

@@ -98,6 +98,7 @@ TESTS_OF = {
         "models/test_losses.py",
     ],
     "python/grls/_solvers": ["solvers", "models", "selection", "nystrom"],
+    "python/grls/_solvers/bias_face.py": ["models/test_bias_face.py"],
     "python/grls/_solvers/bias_program.py": ["solvers/test_programs.py", "models/test_svm.py"],
     "python/grls/_solvers/osqp.py": [
         "solvers/test_programs.py",

@@ -17,12 +17,11 @@ from .._solvers import memory
 from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
-from .._solvers.results import SvmSolution
 from .._validation import FloatArray
 from ..exceptions import IndefiniteKernelWarning
 from ..kernels import Kernel
 from .hard_margin import spread_of
-from .pairs_of_classes import Posed, Task, pose, solve_by_osqp, winners
+from .pairs_of_classes import Posed, Task, central_bias, pose, solve_by_osqp, winners
 from .progress import Stages
 
 _LOOSER = 10.0  # times the gap allowed to the model: what folds may be left with
@@ -85,9 +84,9 @@ class Machines:
         for f in range(int(self.fold.max()) + 1):
             train, test = np.flatnonzero(self.fold != f), np.flatnonzero(self.fold == f)
             if len(test):
-                posed, found = self._solved(setting, K, train, f)
-                beta = posed.feature_coefficients(found.beta, found.c)
-                yield test, self.T[test] @ beta + self._kernel_part(setting, K, train, test, found.c)
+                posed, c, beta = self._solved(setting, K, train, f)
+                beta = posed.feature_coefficients(beta, c)
+                yield test, self.T[test] @ beta + self._kernel_part(setting, K, train, test, c)
 
     def _shared_matrix(self, k: int) -> FloatArray | None:
         """Return the kernel matrix of all rows, if there is memory for it and for the part without a fold."""
@@ -99,7 +98,7 @@ class Machines:
             self._matrix = k, K
         return self._matrix[1]
 
-    def _solved(self, setting: Setting, K: Any, train: Any, f: int) -> tuple[Posed, SvmSolution]:
+    def _solved(self, setting: Setting, K: Any, train: Any, f: int) -> tuple[Posed, FloatArray, FloatArray]:
         weights = None if self.weights is None else self.weights[train]
         source: Any = self.kernels[setting.kernel]
         points = self.X
@@ -117,12 +116,13 @@ class Machines:
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", IndefiniteKernelWarning)
             if self.by_osqp:
-                return posed, solve_by_osqp(self.model, task, setting.C, tol)
-            scaled = None if start is None else start * (setting.C / C)
-            found = self.model._solve(task, setting.C, scaled, tol)
+                found = solve_by_osqp(self.model, task, setting.C, tol)
+            else:
+                scaled = None if start is None else start * (setting.C / C)
+                found = self.model._solve(task, setting.C, scaled, tol)
+                self._last[key] = setting.C, np.asarray(found.c)
         self.solver = task.solver  # it may have turned out to be the only one that works
-        self._last[key] = setting.C, np.asarray(found.c)
-        return posed, found
+        return posed, np.asarray(found.c), central_bias(task, setting.C, found)
 
     def _kernel_part(self, setting: Setting, K: Any, train: Any, test: Any, c: FloatArray) -> FloatArray:
         """Return Φc at rows held out: class by class, for a row has a part in the pairs of its own only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from .._solvers import bias_program, osqp
+from .._solvers import bias_face, bias_program, osqp
 from .._solvers.certificate import PairOfClasses, certify_all, within_bounds
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
@@ -228,6 +229,8 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
     bias_solver = ["multiplier"] * len(task.pairs)
     if model.bias == "lp":
         bias_solver = _set_bias(model, parts_of(task, C), image, solution.kept, beta)
+    else:
+        beta = central_bias(task, C, solution, image)
     objective, relative_gap = certify_all(
         samples.starts, samples.y, bounds, own, (problem.T @ beta)[at], values, inside, feasible
     )
@@ -242,6 +245,38 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         relative_gap,
         np.array(bias_solver, dtype=object),
     )
+
+
+def central_bias(task: Task, C: float, solution: SvmSolution, image: FloatArray | None = None) -> FloatArray:
+    """Return β (l, n_pairs), where several are as good the one that `bias_face` takes; image = Φc.
+
+    Not for a constant alone, for which the core does the same, nor where the features alone separate the
+    classes, for which it has the least norm; nor by OSQP, which leaves coefficients near their bounds.
+    """
+    problem, samples, beta = task.problem, task.samples, np.array(solution.beta)
+    constant = problem.T.shape[1] == 1 and np.ptp(problem.T) == 0
+    if task.by_osqp or constant or problem.T.shape[1] == 0:
+        return beta
+    c = np.asarray(solution.c)
+    bounds = C * problem.weights_or_ones[samples.rows]
+    a = np.clip(samples.y * c[samples.rows, samples.pair], 0, bounds)
+    size, scale = bias_face.lengths(problem.T), None
+    for p, (begin, end) in enumerate(pairwise([*samples.starts, len(a)])):
+        kept, own = np.asarray(solution.kept[p], dtype=np.intp), slice(begin, end)
+        if len(kept) == 0 or not a[own].any():
+            continue
+        rows, free = samples.rows[own], ~np.logical_or(*bias_face.at_bounds(a[own], bounds[own]))
+        if bias_face.determined(problem.T[np.ix_(rows[free], kept)], size[kept]):
+            continue
+        if image is None:
+            image = problem.kernel_times(c)
+        if scale is None:
+            scale = bias_face.units(problem.T, problem.weights_or_ones)
+        T, y = problem.T[np.ix_(rows, kept)], samples.y[own]
+        beta[kept, p] = bias_face.central(
+            image[rows, p], T, y, a[own], bounds[own], beta[kept, p], scale[kept]
+        )
+    return beta
 
 
 def _set_bias(
