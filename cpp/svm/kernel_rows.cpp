@@ -18,6 +18,7 @@ template <class S>
 KernelRows<S>::KernelRows(const Context& context, const GramSource& source, const IndexList& order,
                           double bytes, Index least)
     : source_(source), order_(order) {
+  require(bytes >= 0, "the bytes of a cache must not be negative, got ", bytes);
   const Index m = size();
   if (const auto* kernel = std::get_if<KernelOfRows>(&source))
     tiles_ = std::make_unique<KernelTiles<S>>(context, kernel->formula, kernel->rows, order_);

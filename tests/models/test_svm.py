@@ -793,6 +793,8 @@ def test_the_core_trusts_no_shape_and_no_label():
         {"solver": "smo"},
         {"tolerance": 0.0},
         {"feature_variance": -1.0},
+        {"cache_bytes": -np.inf},
+        {"cache_bytes": np.nan},
         {"start": np.ones((20, 2))},
         {"start": np.full((20, 1), np.nan)},
         {"formula": None},
