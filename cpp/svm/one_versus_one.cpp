@@ -36,6 +36,8 @@ void check(const SvmProblem& p) {
   require(m > 0 && p.weights.minCoeff() > 0 && p.weights.allFinite(), "sample weights must be positive here");
   require(p.C > 0 && std::isfinite(p.C), "C must be positive and finite, got ", p.C);
   require(p.n_classes >= 2, "there must be at least two classes");
+  require(p.n_classes <= m, "a class has no samples: there are ", p.n_classes, " classes and ", m,
+          " samples");
   std::vector<bool> seen(static_cast<std::size_t>(p.n_classes), false);
   for (const Index label : p.labels) {
     require(label >= 0 && label < p.n_classes, "label ", label, " is not one of ", p.n_classes, " classes");

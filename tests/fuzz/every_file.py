@@ -11,6 +11,7 @@ import warnings
 import grls
 import numpy as np
 from grls import core
+from grls.conformal import ConformalRegressor
 from grls.features import PLSA
 from grls.kernels import (
     ArcCosine,
@@ -27,6 +28,7 @@ from grls.kernels import (
     Wendland,
 )
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 
 RNG = np.random.default_rng(0)
 M = 500
@@ -164,7 +166,20 @@ def spectra():
     grls.GRLSRegressor(ThinPlate(), features="linear", regularization=1e-3).fit(X[:200], Y[:200])
 
 
-PROBLEMS = [least_squares, selection, kernels, iterations, machines, spectra]
+def bands():
+    """pinball_path, thresholds."""
+    fitted = LinearRegression().fit(X[:100], Y[:100])
+    rest, values = X[100:], Y[100:]
+    plain = ConformalRegressor(fitted, features="constant", cv="prefit").fit(rest, values)
+    scores = np.sort(np.abs(values - fitted.predict(rest)))
+    rank = int(np.ceil(0.9 * (len(scores) + 1)))
+    near(np.diff(plain.predict_interval(X[:60])) / 2, np.full((60, 1), scores[rank - 1]))
+    smooth = ConformalRegressor(fitted, features="linear", kernel=G, regularization=1e-2, cv="prefit")
+    found = smooth.fit(rest, values).predict_interval(X[:60])
+    near(found.mean(axis=1), fitted.predict(X[:60]))
+
+
+PROBLEMS = [least_squares, selection, kernels, iterations, machines, spectra, bands]
 
 
 def main():

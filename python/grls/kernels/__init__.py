@@ -154,7 +154,8 @@ def _unknown_name(name: str) -> str:
     names = ", ".join(map(repr, _BY_NAME))
     if name == "auto":
         return (
-            'kernel="auto" is for GRLSRegressor, GRLSClassifier, GRLogisticClassifier and SVMGBClassifier; '
+            'kernel="auto" is for GRLSRegressor, GRLSClassifier, GRRegressor, GRLogisticClassifier, '
+            "SVMGBClassifier, NystromGRLSRegressor and NystromGRLSClassifier; "
             f"here name one of {names}, or give a kernel that one of them chose, its kernel_"
         )
     near = get_close_matches(name, _BY_NAME, n=1)
