@@ -42,7 +42,7 @@ models = {
         regressor, features=groups, kernel=Gaussian(0.2).on([0]), regularization=1e-4, random_state=0
     ),
 }
-fig, axes = plt.subplots(2, 3, figsize=(11, 6), sharey="row")
+fig, axes = plt.subplots(2, 3, figsize=(11, 6), sharey="row", layout="constrained")
 line = np.linspace(0, 1, 200)
 for (name, model), (above, below) in zip(models.items(), axes.T, strict=True):
     model.fit(X, y)
@@ -57,7 +57,6 @@ for (name, model), (above, below) in zip(models.items(), axes.T, strict=True):
     below.barh(list(parts), [held[rows].mean() for rows in parts.values()], color="C0")
     below.axvline(0.9, color="C3", linestyle="--")
     below.set(xlim=(0.6, 1), xlabel="share of rows in their band")
-fig.tight_layout()
 plt.show()
 
 # %%
