@@ -56,7 +56,7 @@ for (name, model), (above, below) in zip(models.items(), axes.T, strict=True):
     held = (ends[:, 0] <= y_new) & (y_new <= ends[:, 1])
     below.barh(list(parts), [held[rows].mean() for rows in parts.values()], color="C0")
     below.axvline(0.9, color="C3", linestyle="--")
-    below.set(xlim=(0.6, 1), xlabel="share of rows in their band")
+    below.set(xlim=(0, 1), xlabel="share of rows in their band")
 plt.show()
 
 # %%
