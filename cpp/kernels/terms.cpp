@@ -79,7 +79,9 @@ void Step::check() const {
       require(a > 0, "kernel widths must be positive, got ", a);
       break;
     case Term::matern_nu:
-      require(std::isfinite(b), "the smoothness of a Matérn term must be finite, got ", b);
+      require(b >= 1e-8 && b <= 1e12,
+              "the smoothness of a Matérn kernel must lie between 1e-8 and 1e12, got ", b,
+              ": below, the kernel is noise; above, use a Gaussian");
       [[fallthrough]];
     case Term::rational_quadratic:
       require(a > 0 && b > 0, "kernel widths and exponents must be positive, got ", a, " and ", b);

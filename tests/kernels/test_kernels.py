@@ -508,6 +508,8 @@ def test_median_width_of_equal_rows_is_one(form):
         (Matern(1.0, 0.0), ValueError, r"Matern.nu must be greater than 0, got 0.0"),
         (Matern(1.0, -1.5), ValueError, r"Matern.nu must be greater than 0"),
         (Matern(1.0, np.inf), ValueError, r"Matern.nu must be finite"),
+        (Matern(1.0, 1e-300), ValueError, r"smoothness of a Matérn kernel must lie between 1e-8 and 1e12"),
+        (Matern(1.0, 1e300), ValueError, r"smoothness of a Matérn kernel must lie between 1e-8 and 1e12"),
         (Matern(1.0, "rough"), TypeError, r"Matern.nu must be a number"),
         (Laplace(1.0, "l3"), ValueError, r"Laplace.norm must be one of 'l2', 'l1'; got 'l3'"),
         (Laplace("median", None), ValueError, "Laplace.norm"),
