@@ -67,9 +67,12 @@ class Wide:
 
 @pytest.fixture
 def library():
-    """Bind SciPy's own library again after the test."""
+    """Compute with a library, and bind SciPy's own again after the test."""
+    before = _core.backend()
+    _core.select_backend(name="library")
     yield
     _core.bind_blas(capsules=SCIPY)
+    _core.select_backend(name=before)
 
 
 def answers(precision="double"):
