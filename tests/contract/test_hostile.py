@@ -168,6 +168,22 @@ def test_variances_of_a_tampered_model_are_refused(ask):
         model.predict(X[:2], **ask)
 
 
+def test_draws_of_a_tampered_model_are_refused():
+    model = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1).fit(X, Y)
+    model.kernel_variance_[:] = -1.0
+    with pytest.raises(ValueError, match=r"cannot be drawn.*not negative.*changed after the fit"):
+        model.sample_y(X[:2])
+
+
+def test_gradients_of_a_tampered_model_are_refused():
+    model = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1).fit(X, Y)
+    model.kernel_.sigma = 1e-308
+    new = X[:2] + 0.1
+    assert np.isfinite(model.predict(new)).all()
+    with pytest.raises(ValueError, match=r"gradient is not finite at row 0.*changed after the fit"):
+        model.predict(new, return_gradient=True)
+
+
 # Arguments of the compiled core.
 
 T1, Y1 = np.ones((6, 1)), X[:6, :1].copy()

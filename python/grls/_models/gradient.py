@@ -35,4 +35,11 @@ def function_gradient(model: Any, X: Any) -> FloatArray:
     )
     learnt: FloatArray = model.kernel_.input_gradient(rows, model.X_fit_, c)
     spreads = getattr(model, "_column_spreads", None)
-    return learnt + feature_gradient(model.features_, given_rows(X, rows), rows, b, spreads)
+    gradient = learnt + feature_gradient(model.features_, given_rows(X, rows), rows, b, spreads)
+    finite = np.isfinite(gradient).all(axis=(1, 2))
+    if not finite.all():
+        raise ValueError(
+            f"the gradient is not finite at row {finite.argmin()}: its values are too large for the kernel "
+            "or the features, or the arrays of this model were changed after the fit"
+        )
+    return gradient

@@ -212,6 +212,12 @@ class PosteriorFunction(RegressionFunction):
         z = rng.standard_normal((n_outputs, n_points, n_draws))
         out = np.empty((n_points, n_outputs, n_draws))
         gammas = self._gammas()
+        if not (np.all(self.kernel_variance_ >= 0) and np.all(self.noise_variance_ >= 0)):
+            raise ValueError(
+                "functions cannot be drawn: the variances of kernel and noise must be numbers that are not "
+                f"negative, got {self.kernel_variance_} and {self.noise_variance_}; too few rows to "
+                "estimate them from, or the arrays of this model were changed after the fit"
+            )
         for gamma, covariance in posterior.function(points, T, covariance=True).items():
             mine = np.flatnonzero(gammas == gamma)
             drawn = correlated(covariance, z[mine].transpose(1, 0, 2).reshape(n_points, -1))
