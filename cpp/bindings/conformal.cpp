@@ -10,8 +10,6 @@
 namespace grls::bindings {
 namespace {
 
-using Values = py::array_t<double, py::array::c_style>;
-
 struct CalibrationResult {
   Reals<1> c, beta;
   IndexList free;
@@ -42,14 +40,14 @@ void register_results(py::module_& m) {
 }
 
 // None: there is no kernel part.
-const double* kernel_values(const std::optional<Values>& kernel, Index rows, Index columns) {
+const double* kernel_values(const std::optional<GramArray>& kernel, Index rows, Index columns) {
   if (!kernel) return nullptr;
   require(kernel->ndim() == 2 && kernel->shape(0) == rows && kernel->shape(1) == columns,
           "the kernel values must be of shape (", rows, ", ", columns, ")");
   return kernel->data();
 }
 
-PinballProblem problem_of(const std::optional<Values>& kernel, const Matrix<double>& T,
+PinballProblem problem_of(const std::optional<GramArray>& kernel, const Matrix<double>& T,
                           const Vector<double>& scores, double lower, double upper) {
   PinballProblem problem;
   problem.kernel = kernel_values(kernel, scores.size(), scores.size());
@@ -60,7 +58,7 @@ PinballProblem problem_of(const std::optional<Values>& kernel, const Matrix<doub
   return problem;
 }
 
-CalibrationResult conformal_calibrate(const std::optional<Values>& kernel, const Matrix<double>& T,
+CalibrationResult conformal_calibrate(const std::optional<GramArray>& kernel, const Matrix<double>& T,
                                       const Vector<double>& scores, double lower, double upper,
                                       const std::optional<Vector<double>>& start, int threads) {
   const PinballProblem problem = problem_of(kernel, T, scores, lower, upper);
@@ -80,10 +78,10 @@ CalibrationResult conformal_calibrate(const std::optional<Values>& kernel, const
   return out;
 }
 
-ThresholdsResult conformal_thresholds(const std::optional<Values>& kernel, const Matrix<double>& T,
+ThresholdsResult conformal_thresholds(const std::optional<GramArray>& kernel, const Matrix<double>& T,
                                       const Vector<double>& scores, double lower, double upper,
                                       const Vector<double>& c, const IndexList& free,
-                                      const std::optional<Values>& kernel_new,
+                                      const std::optional<GramArray>& kernel_new,
                                       const std::optional<Vector<double>>& diagonal,
                                       const Matrix<double>& T_new, const Vector<double>& targets,
                                       int threads) {

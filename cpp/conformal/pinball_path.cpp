@@ -1,13 +1,12 @@
 #include "conformal/pinball_path.hpp"
 
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "base/errors.hpp"
+#include "matrices/small_systems.hpp"
 
 namespace grls {
 namespace {
@@ -108,7 +107,7 @@ void PinballPath::rebuild() {
     M.row(r_ + static_cast<Index>(k)) = m.transpose();
     trace_ += value(free_[k], free_[k]);
   }
-  inverse_ = M.partialPivLu().inverse();
+  inverse_ = inverse_of(M);
 }
 
 void PinballPath::put_at_bound(Index row, bool upper) {
@@ -135,21 +134,18 @@ Vector<double> PinballPath::fresh_residual() const {
 IndexList PinballPath::spanning_rows(const Vector<double>& preference) const {
   if (r_ == 0) return {};
   const Matrix<double> weighted = (preference.asDiagonal() * problem_->T).transpose();
-  const Eigen::ColPivHouseholderQR<Matrix<double>> qr(weighted);
-  require(qr.rank() == r_, "the features are dependent: only ", qr.rank(), " of ", r_, " are not");
-  IndexList out;
-  for (Index k = 0; k < r_; ++k) out.push_back(qr.colsPermutation().indices()[k]);
-  return out;
+  const auto [rank, order] = pivot_columns(weighted);
+  require(rank == r_, "the features are dependent: only ", rank, " of ", r_, " are not");
+  return IndexList(order.begin(), order.begin() + r_);
 }
 
 void PinballPath::begin_cold() {
   const Matrix<double>& T = problem_->T;
   const double level = problem_->upper / width();
   if (r_ > 0) {
-    const Eigen::HouseholderQR<Matrix<double>> qr(T);
-    beta_ = qr.solve(problem_->scores);
+    beta_ = shortest_solution(T, problem_->scores);
     // The constant, or what comes nearest to it, takes the fit to where a share of the scores lies below.
-    const Vector<double> one = qr.solve(Vector<double>::Ones(n_));
+    const Vector<double> one = shortest_solution(T, Vector<double>::Ones(n_));
     Vector<double> left = problem_->scores - T * beta_;
     const Index rank = std::min<Index>(n_ - 1, static_cast<Index>(level * static_cast<double>(n_)));
     std::nth_element(left.data(), left.data() + rank, left.data() + n_);
@@ -198,7 +194,7 @@ void PinballPath::begin_warm(const Vector<double>& start) {
       T_free.row(k) = problem_->T.row(free_[k]);
       of_free[k] = left[free_[k]];
     }
-    beta_ = T_free.householderQr().solve(of_free);
+    beta_ = shortest_solution(T_free, of_free);
   }
   residual_ = left - problem_->T * beta_;
 }

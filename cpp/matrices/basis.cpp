@@ -123,7 +123,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   // Judged apart from the units of the features, as dependence is.
   const Vector<double> units = kept.colwise().norm().cwiseInverse();
   if (pivots == Pivots::qr && rank > 0) {
-    chosen = pivot_columns(units.asDiagonal() * kept.transpose());
+    chosen = pivot_columns(units.asDiagonal() * kept.transpose()).order;
     chosen.resize(static_cast<std::size_t>(rank));
   }
   std::vector<bool> is_pivot(static_cast<std::size_t>(m), false);

@@ -22,10 +22,10 @@ Vector<double> shortest_solution(const Matrix<double>& A, const Vector<double>& 
   return A.completeOrthogonalDecomposition().solve(b);
 }
 
-IndexList pivot_columns(const Matrix<double>& A) {
+PivotColumns pivot_columns(const Matrix<double>& A) {
   const Eigen::ColPivHouseholderQR<Matrix<double>> qr(A);
   const auto& order = qr.colsPermutation().indices();
-  return IndexList(order.data(), order.data() + order.size());
+  return {qr.rank(), IndexList(order.data(), order.data() + order.size())};
 }
 
 Vector<double> pivot_sizes(const Matrix<double>& A) {

@@ -15,9 +15,13 @@ Vector<double> symmetric_solution(const Matrix<double>& A, const Vector<double>&
 // The shortest x with the smallest |Ax - b|, by QR with column pivots and the rank it finds.
 Vector<double> shortest_solution(const Matrix<double>& A, const Vector<double>& b);
 
-// The columns of A in the order in which QR takes them as pivots: all of them, the first min(rows, columns)
-// by size.
-IndexList pivot_columns(const Matrix<double>& A);
+// The rank of A that QR with column pivots finds, and the columns in the order in which it takes them: all of
+// them, the first min(rows, columns) by size.
+struct PivotColumns {
+  Index rank;
+  IndexList order;
+};
+PivotColumns pivot_columns(const Matrix<double>& A);
 
 // The sizes of the pivots of Gauss's elimination with full pivoting.
 Vector<double> pivot_sizes(const Matrix<double>& A);
