@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "least_squares/residual.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/products.hpp"
 #include "matrices/refine.hpp"
 
 namespace grls {
@@ -84,10 +85,10 @@ std::optional<Reduced> from_refinement(const Context& context, const BlockTriang
   iterations = refined->iterations;
   Reduced out;
   out.z = refined->X.leftCols(k);
-  out.r = B.bottomRows(l) - M21 * out.z;
-  const Matrix<double> first = M21 * refined->first.rightCols(l);
+  out.r = B.bottomRows(l) - product(M21, out.z);
+  const Matrix<double> first = product(M21, refined->first.rightCols(l));
   out.schur = symmetric_corner(A, n, m) - first - first.transpose() +
-              refined->first.rightCols(l).transpose() * refined->image.rightCols(l);
+              transposed_product(refined->first.rightCols(l), refined->image.rightCols(l));
   out.quadratic = (B.topRows(n).array() * out.z.array()).colwise().sum().transpose();
   return out;
 }
@@ -177,7 +178,7 @@ void correct(const Context& context, const Problem& problem, const Assembled<S>&
     Matrix<S> x = (now.B.topRows(n) * size.cwiseInverse().asDiagonal()).template cast<S>();
     solve_forward(context, A, x);
     Reduced next = reduced;
-    next.r += now.B.bottomRows(m - n) - L21 * (x.template cast<double>() * size.asDiagonal());
+    next.r += now.B.bottomRows(m - n) - product(L21, x.template cast<double>() * size.asDiagonal());
     solve_transposed(context, A, x);
     next.z += x.template cast<double>() * size.asDiagonal();
     next.quadratic = (assembled.B.topRows(n).array() * next.z.array()).colwise().sum().transpose();

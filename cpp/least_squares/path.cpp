@@ -7,6 +7,7 @@
 #include "base/errors.hpp"
 #include "least_squares/inverse.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/products.hpp"
 
 namespace grls {
 namespace {
@@ -199,9 +200,9 @@ class ReducedKernelMatrix final : public ReducedMatrix {
 
   void at_shift(Index p, const Matrix<double>& W, Path& path) const override {
     const auto at = static_cast<std::size_t>(p);
-    path.schur[at] = M22_ - W.rightCols(l_).transpose() * W.rightCols(l_);
+    path.schur[at] = M22_ - transposed_product(W.rightCols(l_), W.rightCols(l_));
     path.schur[at].diagonal().array() += path.shifts[p];
-    path.r[at] = Y2_ - W.rightCols(l_).transpose() * W.leftCols(n_outputs_);
+    path.r[at] = Y2_ - transposed_product(W.rightCols(l_), W.leftCols(n_outputs_));
   }
 
   void at_samples(Index, Matrix<double> product, Path& path) const override {

@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/products.hpp"
 #include "matrices/small_systems.hpp"
 
 namespace grls {
@@ -188,19 +189,19 @@ void Posterior::add_to_covariance(const Context& context, const KernelColumns& v
   left << drift.t, X.bottomRows(l);
   right << drift.St - X.bottomRows(l), -drift.t;
   const Index strips = (points + kColumns - 1) / kColumns;
-  parallel_for(context, strips * strips, workers_for(context, solve_work(points, m_)),
-               [&](Index task, const Worker&) {
-                 const Index i = task / strips * kColumns, j = task % strips * kColumns;
-                 if (i < j) return;
-                 const Index rows = std::min(kColumns, points - i), count = std::min(kColumns, points - j);
-                 Matrix<double> tile = left.middleCols(i, rows).transpose() * right.middleCols(j, count);
-                 blas::gemm(blas::Op::transpose, blas::Op::none, rows, count, n, -1.0, X.data() + i * m_, m_,
-                            X.data() + j * m_, m_, 1.0, tile.data(), rows);
-                 if (i == j) tile = (0.5 * (tile + tile.transpose())).eval();
-                 Eigen::Map<Matrix<double>> out(covariance, points, points);
-                 out.block(i, j, rows, count) += tile;
-                 if (i > j) out.block(j, i, count, rows) += tile.transpose();
-               });
+  parallel_for(
+      context, strips * strips, workers_for(context, solve_work(points, m_)), [&](Index task, const Worker&) {
+        const Index i = task / strips * kColumns, j = task % strips * kColumns;
+        if (i < j) return;
+        const Index rows = std::min(kColumns, points - i), count = std::min(kColumns, points - j);
+        Matrix<double> tile = transposed_product(left.middleCols(i, rows), right.middleCols(j, count));
+        blas::gemm(blas::Op::transpose, blas::Op::none, rows, count, n, -1.0, X.data() + i * m_, m_,
+                   X.data() + j * m_, m_, 1.0, tile.data(), rows);
+        if (i == j) tile = (0.5 * (tile + tile.transpose())).eval();
+        Eigen::Map<Matrix<double>> out(covariance, points, points);
+        out.block(i, j, rows, count) += tile;
+        if (i > j) out.block(j, i, count, rows) += tile.transpose();
+      });
 }
 
 double posterior_bytes(Index m, Index n_features) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/blas.hpp"
+#include "matrices/products.hpp"
 #include "matrices/small_systems.hpp"
 #include "matrices/symmetric.hpp"
 
@@ -80,7 +81,7 @@ Matrix<double> Reduction::transposed_times(Matrix<double> X) const {
   for (std::size_t p = 0; p < taus_.size(); ++p) {
     const Reflectors q = reflectors(p);
     auto rest = X.bottomRows(q.V.rows());
-    rest -= q.V * (q.F.transpose() * (q.V.transpose() * rest));
+    rest -= product(q.V, transposed_product(q.F, transposed_product(q.V, rest)));
   }
   return X;
 }
@@ -121,13 +122,13 @@ BandFactor::BandFactor(const BlockTridiagonal& B, double shift) {
     Matrix<double> S = B.D[static_cast<std::size_t>(j)];
     S.diagonal().array() += shift;
     if (j > 0) {
-      previous = B.E[static_cast<std::size_t>(j - 1)] * inverse.back().transpose();
-      S -= previous * previous.transpose();
+      previous = product(B.E[static_cast<std::size_t>(j - 1)], inverse.back().transpose().eval());
+      S -= product(previous, previous.transpose().eval());
     }
     const Matrix<double> inv = inverse_of_cholesky_factor(S);
     definite = inv.rows() == S.rows();
     if (!definite) return;
-    carry.push_back(j > 0 ? Matrix<double>(inv * previous) : Matrix<double>());
+    carry.push_back(j > 0 ? product(inv, previous) : Matrix<double>());
     inverse.push_back(inv);
     log_determinant -= 2 * inv.diagonal().array().log().sum();
   }
@@ -138,9 +139,10 @@ Matrix<double> BandFactor::forward(const Matrix<double>& X) const {
   for (Index j = 0; j < blocks(); ++j) {
     const Matrix<double>& inv = inverse[static_cast<std::size_t>(j)];
     const Index at = BlockTridiagonal::start(j), size = inv.rows();
-    W.middleRows(at, size) = inv * X.middleRows(at, size);
+    W.middleRows(at, size) = product(inv, X.middleRows(at, size));
     if (j > 0)
-      W.middleRows(at, size) -= carry[static_cast<std::size_t>(j)] * W.middleRows(at - kBlock, kBlock);
+      W.middleRows(at, size) -=
+          product(carry[static_cast<std::size_t>(j)], W.middleRows(at - kBlock, kBlock));
   }
   return W;
 }
@@ -151,11 +153,11 @@ Matrix<double> BandFactor::backward(const Matrix<double>& W) const {
   for (Index j = blocks() - 1; j >= 0; --j) {
     const Matrix<double>& inv = inverse[static_cast<std::size_t>(j)];
     const Index at = BlockTridiagonal::start(j), size = inv.rows();
-    Z.middleRows(at, size) = inv.transpose() * rest.middleRows(at, size);
+    Z.middleRows(at, size) = transposed_product(inv, rest.middleRows(at, size));
     // L_j,j-1ᵀ Z_j = carry_jᵀ L_jjᵀ Z_j = carry_jᵀ rest_j
     if (j > 0)
       rest.middleRows(at - kBlock, kBlock) -=
-          carry[static_cast<std::size_t>(j)].transpose() * rest.middleRows(at, size);
+          transposed_product(carry[static_cast<std::size_t>(j)], rest.middleRows(at, size));
   }
   return Z;
 }
@@ -169,11 +171,12 @@ double BandFactor::trace() const {
     const Matrix<double>& inv = inverse[static_cast<std::size_t>(j)];
     Matrix<double> middle = Matrix<double>::Identity(inv.rows(), inv.rows());
     if (j + 1 < blocks()) middle += K;
-    sum += (inv.transpose() * middle * inv).trace();
+    sum += product(middle, inv).cwiseProduct(inv).sum();
     // With S_jj = inv ᵀ middle inv and L_j,j-1 = L_jj carry_j: L_j,j-1ᵀ S_jj L_j,j-1 = carry_jᵀ middle
     // carry_j.
     if (j > 0)
-      K = carry[static_cast<std::size_t>(j)].transpose() * middle * carry[static_cast<std::size_t>(j)];
+      K = transposed_product(carry[static_cast<std::size_t>(j)],
+                             product(middle, carry[static_cast<std::size_t>(j)]));
   }
   return sum;
 }

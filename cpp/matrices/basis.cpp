@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/errors.hpp"
+#include "matrices/products.hpp"
 #include "matrices/small_systems.hpp"
 
 namespace grls {
@@ -65,9 +66,13 @@ struct Reflectors {
 
 }  // namespace
 
-Matrix<double> Basis::times(const Matrix<double>& X) const { return X - Z * (V.transpose() * X); }
+Matrix<double> Basis::times(const Matrix<double>& X) const {
+  return X - product(Z, transposed_product(V, X));
+}
 
-Matrix<double> Basis::transposed_times(const Matrix<double>& X) const { return X - V * (Z.transpose() * X); }
+Matrix<double> Basis::transposed_times(const Matrix<double>& X) const {
+  return X - product(V, transposed_product(Z, X));
+}
 
 Matrix<double> Basis::feature_coefficients(const Matrix<double>& r) const {
   Matrix<double> beta = Matrix<double>::Zero(n_features, r.cols());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "matrices/products.hpp"
+
 namespace grls {
 
 template <class S>
@@ -49,7 +51,7 @@ void transform(const Context& context, BlockTriangle<S>& A, Index from, Index to
                const Matrix<S>& Z) {
   const Index n = to - from, r = V.cols();
   Matrix<S> W = symmetric_times(context, A, from, to, Z);
-  W -= S(0.5) * V * (Z.transpose() * W);
+  W -= S(0.5) * product(V, transposed_product(Z, W));
   Matrix<S> left(n, 2 * r), right(n, 2 * r);
   left << V, W;
   right << W, V;

@@ -5,6 +5,7 @@
 
 #include "base/errors.hpp"
 #include "least_squares/least_squares.hpp"
+#include "matrices/products.hpp"
 
 namespace grls {
 namespace {
@@ -95,7 +96,8 @@ RidgeSolution solve_ridge_columns(const Context& context, const RidgeProblem& pr
   out.V = solve(context, normal).c;
   out.kept = span.basis.kept;
   // C beta = Qᵀ S (Y - A V)
-  out.beta = span.basis.feature_coefficients(span.Q.transpose() * span.Y - projected.inside * out.V);
+  out.beta =
+      span.basis.feature_coefficients(transposed_product(span.Q, span.Y) - product(projected.inside, out.V));
   return out;
 }
 

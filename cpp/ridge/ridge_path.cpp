@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/errors.hpp"
+#include "matrices/products.hpp"
 
 namespace grls {
 namespace {
@@ -36,7 +37,7 @@ class ReducedColumns final : public ReducedMatrix {
     const FeatureSpan span(problem);
     const ProjectedColumns projected(context, problem.rows, span);
     const Index m = problem.Y.rows(), d = projected.B.cols(), n = m - span.Q.cols();
-    Y_ = span.Y - span.Q * (span.Q.transpose() * span.Y);
+    Y_ = span.Y - product(span.Q, transposed_product(span.Q, span.Y));
     taken_ = span.Q.rowwise().squaredNorm();
     missing_ = static_cast<double>(n - d);
     kept_ = span.basis.kept;

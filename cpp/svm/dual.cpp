@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/blas.hpp"
+#include "matrices/products.hpp"
 #include "matrices/small_systems.hpp"
 
 namespace grls {
@@ -77,7 +78,7 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
     const Vector<double> s = qp.U.transpose() * out;
     if (s.norm() <= 1e-15 * out.norm()) break;
     const Matrix<double> rows = movable_rows(qp, out);
-    const Matrix<double> normal = rows.transpose() * rows;
+    const Matrix<double> normal = transposed_product(rows, rows);
     const Vector<double> step = rows * shortest_solution(normal, s);
     for (Index i = 0; i < out.size(); ++i)
       if (qp.is_inside(i, out[i]))
@@ -89,7 +90,7 @@ Vector<double> restored(const SvmQp& qp, const Vector<double>& c) {
 bool determines_gamma(const SvmQp& qp, const Vector<double>& c) {
   if (qp.U.cols() == 0 || std::isfinite(qp.tau)) return true;
   const Matrix<double> rows = movable_rows(qp, c);
-  Matrix<double> normal = rows.transpose() * rows;
+  Matrix<double> normal = transposed_product(rows, rows);
   Vector<double> values(normal.rows());
   blas::syevd(normal.rows(), normal.data(), normal.rows(), values.data());
   return values[0] > 1e-12;

@@ -6,6 +6,7 @@
 
 #include "base/errors.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/products.hpp"
 #include "matrices/small_systems.hpp"
 #include "matrices/symmetric.hpp"
 
@@ -179,7 +180,7 @@ class Method {
     reduce();
     hessian_.factorise(reduced_);
     across_ = hessian_.solve(qp_.U);
-    Matrix<double> schur = qp_.U.transpose() * across_;
+    Matrix<double> schur = transposed_product(qp_.U, across_);
     if (std::isfinite(qp_.tau)) schur.diagonal().array() += 1 / qp_.tau;
     // Where the samples that count do not fix gamma this is singular; so much more keeps it where it is.
     if (schur.size() > 0)
@@ -327,7 +328,7 @@ double polish(const SvmQp& qp, Hessian& hessian, Vector<double>& c, Vector<doubl
     Vector<double> step = alone, dgamma = Vector<double>::Zero(qp.U.cols());
     if (qp.U.cols() > 0 && determines_gamma(qp, c)) {
       const Matrix<double> across = hessian.solve(qp.U);
-      Matrix<double> schur = qp.U.transpose() * across;
+      Matrix<double> schur = transposed_product(qp.U, across);
       Vector<double> equality = qp.U.transpose() * c;
       if (std::isfinite(qp.tau)) {
         schur.diagonal().array() += 1 / qp.tau;

@@ -8,6 +8,7 @@
 #include "base/errors.hpp"
 #include "data/gather.hpp"
 #include "kernels/predict.hpp"
+#include "matrices/products.hpp"
 #include "svm/decomposition.hpp"
 #include "svm/feature_basis.hpp"
 #include "svm/interior_point.hpp"
@@ -115,7 +116,7 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
   if (qp.U.cols() == 0) return pair;
   const Matrix<double> beta = (pair.features.balanced ? units.deviation : units.size).asDiagonal() *
                               pair.features.coefficients(Matrix<double>::Identity(qp.U.cols(), qp.U.cols()));
-  pair.metric = beta.transpose() * beta;
+  pair.metric = transposed_product(beta, beta);
   return pair;
 }
 
