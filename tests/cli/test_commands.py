@@ -644,7 +644,7 @@ def test_info_of_a_model(model):
 
 def real(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "grls.cli", *map(str, arguments)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "grls", *map(str, arguments)], capture_output=True, text=True, check=False
     )
 
 
