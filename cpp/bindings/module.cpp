@@ -1,3 +1,7 @@
+#include <exception>
+#include <new>
+#include <stdexcept>
+
 #include "base/errors.hpp"
 #include "bindings.hpp"
 #include "results.hpp"
@@ -9,6 +13,21 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.attr("__version__") = GRLS_VERSION;
   py::register_exception<grls::NotPositiveDefinite>(m, "NotPositiveDefiniteError",
                                                     py::module_::import("numpy.linalg").attr("LinAlgError"));
+  // The C++ library's own words for too much memory tell nothing to a caller.
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    const auto refuse = [] {
+      PyErr_SetString(PyExc_MemoryError,
+                      "the arrays that this takes do not fit in memory: look at the numbers of rows and "
+                      "columns, those of sparse rows too");
+    };
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      refuse();
+    } catch (const std::length_error&) {  // more than any container holds
+      refuse();
+    }
+  });
   py::native_enum<grls::Status>(m, "Status", "enum.Enum", "How an iterative method ended.")
       .value("converged", grls::Status::converged)
       .value("iteration_limit", grls::Status::iteration_limit)

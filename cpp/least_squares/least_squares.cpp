@@ -16,6 +16,7 @@ namespace grls {
 namespace {
 
 constexpr double kResidual = 1e-12;  // relative residual a refined solution must reach
+constexpr double kSpan = 1e4;        // of weights: from here on their order matters to rounding
 constexpr int kCorrections = 3;      // of a solution that misses its equations, with the factor at hand
 
 // Relative residuals: a bound below `trusted` needs no look at the residual itself, and above `accepted`
@@ -200,10 +201,14 @@ void correct(const Context& context, const Problem& problem, const Assembled<S>&
   throw NotPositiveDefinite(message.str());
 }
 
+bool spans(const Vector<double>& weights, double ratio) {
+  return weights.size() > 0 && weights.maxCoeff() > ratio * weights.minCoeff();
+}
+
 template <class S>
 Solution solve_in(const Context& context, const Problem& problem) {
   const Index m = problem.Y.rows(), k = problem.Y.cols();
-  const Assembled<S> assembled = assemble_problem<S>(context, problem);
+  const Assembled<S> assembled = assemble_problem<S>(context, problem, spans(problem.weights, kSpan));
   const Basis& basis = assembled.basis;
   const Matrix<double>& B = assembled.B;
   BlockTriangle<S>& A = *assembled.A;
@@ -253,7 +258,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
 }  // namespace
 
 template <class S>
-Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
+Assembled<S> assemble_problem(const Context& context, const Problem& problem, bool sorted) {
   check(problem);
   const Index m = problem.Y.rows();
   Assembled<S> out;
@@ -262,8 +267,11 @@ Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
   const bool weighted = out.s.size() > 0;
   const Matrix<double> T = weighted ? Matrix<double>(out.s.asDiagonal() * problem.T) : problem.T;
   const Matrix<double> Y = weighted ? Matrix<double>(out.s.asDiagonal() * problem.Y) : problem.Y;
-  out.basis = problem.formulation == Formulation::exact ? orthonormal_basis(T, problem.tolerance)
-                                                        : pivot_basis(T, problem.pivots, problem.tolerance);
+  if (problem.formulation == Formulation::exact)
+    out.basis =
+        sorted ? sorted_orthonormal_basis(T, problem.tolerance) : orthonormal_basis(T, problem.tolerance);
+  else
+    out.basis = pivot_basis(T, problem.pivots, problem.tolerance);
   const Index n = m - out.basis.rank();
   require(n > 0, "the ", out.basis.rank(), " independent features interpolate all n_samples=", m,
           " samples: nothing is left for the kernel; give fewer features or more samples");
@@ -279,8 +287,8 @@ Assembled<S> assemble_problem(const Context& context, const Problem& problem) {
   return out;
 }
 
-template Assembled<double> assemble_problem<double>(const Context&, const Problem&);
-template Assembled<float> assemble_problem<float>(const Context&, const Problem&);
+template Assembled<double> assemble_problem<double>(const Context&, const Problem&, bool);
+template Assembled<float> assemble_problem<float>(const Context&, const Problem&, bool);
 
 Solution solve(const Context& context, const Problem& problem) {
   return problem.precision == Precision::float32 ? solve_in<float>(context, problem)

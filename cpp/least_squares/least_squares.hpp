@@ -68,7 +68,8 @@ Solution solve(const Context& context, const Problem& problem);
 // The memory of a factorisation of that order: samples and right-hand sides.
 double solve_bytes(Index order, Precision precision);
 
-// The stages before the factorisation.
+// The stages before the factorisation. `sorted`: for weights of very different sizes, in the orthonormal
+// basis.
 template <class S>
 struct Assembled {
   Basis basis;
@@ -78,7 +79,7 @@ struct Assembled {
   double basis_seconds = 0, gram_seconds = 0, transform_seconds = 0;
 };
 template <class S>
-Assembled<S> assemble_problem(const Context& context, const Problem& problem);
+Assembled<S> assemble_problem(const Context& context, const Problem& problem, bool sorted = false);
 
 // MᵀΦM restricted to the null space of the features: H of eq. (11) in the pivot basis, H⊥ in the orthonormal
 // one.

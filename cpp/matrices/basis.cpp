@@ -110,6 +110,19 @@ Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
   return basis;
 }
 
+Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance) {
+  if (T.size() == 0) return trivial_basis(T);
+  Basis sorted;
+  const Vector<double> sizes = T.cwiseAbs().rowwise().maxCoeff();
+  sorted.order.resize(static_cast<std::size_t>(T.rows()));
+  std::iota(sorted.order.begin(), sorted.order.end(), Index(0));
+  std::stable_sort(sorted.order.begin(), sorted.order.end(),
+                   [&](Index i, Index j) { return sizes[i] < sizes[j]; });
+  Basis basis = orthonormal_basis(sorted.ordered(T), tolerance);
+  basis.order = std::move(sorted.order);
+  return basis;
+}
+
 IndexList independent_columns(const Matrix<double>& T, double tolerance) {
   return T.size() == 0 ? IndexList() : Reflectors(T, tolerance).kept;
 }

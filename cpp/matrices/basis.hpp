@@ -35,6 +35,9 @@ struct Basis {
 IndexList independent_columns(const Matrix<double>& T, double tolerance);
 
 Basis orthonormal_basis(const Matrix<double>& T, double tolerance);
+// The same with the samples sorted so that the reflectors begin at those whose rows of T are largest: rows of
+// very different sizes, as weights make them, then keep their own digits (Cox and Higham, 1998).
+Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance);
 
 enum class Pivots { qr, first };
 Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance);

@@ -14,7 +14,7 @@ from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
 from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
-from ._models.fitted import FittedProblem, not_definite, solve_outputs
+from ._models.fitted import FittedProblem, not_definite, solve_outputs, warn_of_rounding
 from ._models.learnt_noise import LearnsNoise
 from ._models.leave_out_bands import LeaveOutBands
 from ._models.regression import Regression
@@ -234,15 +234,18 @@ class _GRLS(KernelMachine):
                 max_iter=self.max_iter,
                 report=self._stages.report,
             )
-            return Outputs.join([(slice(None), solution)], targets.shape[1])
-        return solve_outputs(
-            chosen.problem,
-            targets,
-            chosen.regularization,
-            formulation=self.formulation,
-            pivots=self.pivots,
-            precision=precision,
-        )
+            outputs = Outputs.join([(slice(None), solution)], targets.shape[1])
+        else:
+            outputs = solve_outputs(
+                chosen.problem,
+                targets,
+                chosen.regularization,
+                formulation=self.formulation,
+                pivots=self.pivots,
+                precision=precision,
+            )
+        warn_of_rounding(chosen.problem, outputs.c, targets)
+        return outputs
 
     def _store(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         """Keep the model, and what led to it."""

@@ -38,6 +38,7 @@ from ._solvers.rows import distinct_rows
 from ._validation import FloatArray, choice, integer, number_or_choice, real
 from ._warnings import warn
 from .exceptions import NotPositiveDefiniteError
+from .kernels.origin import require_columns_near_the_origin
 from .transfer import TransferPrior
 
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
@@ -132,6 +133,9 @@ class _PriorRLS(KernelMachine):
         """Fit all columns of the targets."""
         targets = samples.targets
         training = self._prepare(samples)
+        if training.kernel is None:
+            free = self.feature_variance == np.inf
+            require_columns_near_the_origin(samples.X, training.T, free=free)
         posed = self._pose(training)
         self._stages.done("prior")
         components, covariance, mean = posed.components, posed.covariance, posed.mean

@@ -160,6 +160,22 @@ def test_monomials_of_a_tampered_trend_are_refused():
         trend.transform(X)
 
 
+def test_a_degree_of_a_tampered_trend_is_refused():
+    """scikit-learn would multiply out powers for ever."""
+    model = grls.GRLSRegressor(Gaussian(1.0), features="linear", regularization=0.1).fit(X, Y)
+    model.features_._monomials._max_degree = 2**62
+    with pytest.raises(ValueError, match=r"of degree 4611686018427387904, expected 1: .* changed after the"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("labels", [Y > 0, np.digitize(Y, [-0.5, 0.5])], ids=["two", "three"])
+def test_probabilities_of_a_tampered_calibration_are_refused(labels):
+    model = grls.SVMGBClassifier(Gaussian(1.0), probability=True, C=1.0).fit(X, labels)
+    model.calibrated_.calibrated_classifiers_[0].calibrators[0].b_ = np.nan
+    with pytest.raises(ValueError, match="calibrated probabilities are not finite"):
+        model.predict_proba(X)
+
+
 @pytest.mark.parametrize("ask", [{"return_std": True}, {"return_cov": True}])
 def test_variances_of_a_tampered_model_are_refused(ask):
     model = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1).fit(X, Y)
@@ -205,6 +221,23 @@ def test_a_gradient_needs_targets(criterion):
             tolerance=1e-9,
             left_out_rows=range(6),
             left_out_starts=[0, 3, 6],
+        )
+
+
+@pytest.mark.parametrize("d", [2**60, 2**62])
+def test_moments_of_absurdly_many_columns_are_refused_in_plain_words(d):
+    rows = (np.ones(6), np.zeros(6, dtype=np.int64), np.arange(7), d)
+    with pytest.raises(MemoryError, match="do not fit in memory"):
+        _core.gradient(
+            formula=GAUSSIAN,
+            data=rows,
+            T=T1,
+            Y=Y1,
+            weights=None,
+            shift=1.0,
+            criterion="reml",
+            groups=[0],
+            tolerance=1e-9,
         )
 
 

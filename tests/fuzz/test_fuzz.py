@@ -64,6 +64,14 @@ def test_models_at_the_ends_of_floating_point_numbers_are_exact_or_refused():
     assert report.outcomes["right"] > 40
 
 
+@pytest.mark.parametrize(
+    "seed", [2000156, 2000394, 2000546, 2000978, 2001175, 2001357, 2001426, 2001525, 2001940]
+)
+def test_extremes_that_were_wrong_are_right_or_told(seed):
+    """Weights of any size, columns far from the origin, tiny regularization, centres that are left out."""
+    assert extremes.run(seed) in ("right", "warned", "refused")
+
+
 def test_machines_hold_what_they_claim():
     report = require_nothing_found(certificates, range(60), 60)
     assert report.outcomes["certified"] > 40

@@ -1,11 +1,12 @@
 """γ = 0 and tiny γ: a model solves its equations, or there is none."""
 
+import warnings
 from itertools import product
 
 import numpy as np
 import pytest
 from grls import GRLSRegressor
-from grls.exceptions import NotPositiveDefiniteError
+from grls.exceptions import NotPositiveDefiniteError, PrecisionWarning
 from grls.kernels import Gaussian, Matern, Multiquadric, RationalQuadratic, ThinPlate
 
 # Noise beside a kernel that can express lines: that their coefficients are not determined is no matter here.
@@ -33,12 +34,14 @@ def test_no_accepted_fit_misses_its_equations(which, gamma):
         features = "linear" if kernel.order == 2 else "constant"
         model = GRLSRegressor(kernel, features=features, regularization=gamma)
         try:
-            model.fit(X, y)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", PrecisionWarning)
+                model.fit(X, y)
         except NotPositiveDefiniteError:
             continue
         accepted += 1
         left = y - model.predict(X) - gamma * m * np.ravel(model.dual_coef_)
-        assert np.abs(left).max() < 1e-3, (kernel, m, d)
+        assert np.abs(left).max() < (1e-3 if told else 1e-5), (kernel, m, d)
     assert accepted >= 5
 
 

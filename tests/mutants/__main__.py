@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.mutants.equivalent import reason
 from tests.mutants.places import Place, in_cpp, in_python
-from tests.mutants.tests_of import tests_of
+from tests.mutants.tests_of import nearest, tests_of
 from tests.mutants.trial import ROOT, CppTrial, PythonTrial, who_noticed
 
 
@@ -34,16 +34,18 @@ def drawn(count, seed, cpp, only):
     return list(chosen.values())
 
 
-def tried(trial, place, seconds, log):
+def tried(trial, place, files, seconds, log):
     """What became of one fault: a record of a line."""
     start, who = time.monotonic(), ""
     if not trial.prepare(place):
         verdict = "does not compile"
     else:
-        code = trial.copy.tests(tests_of(place.file), seconds, log)
+        code = trial.copy.tests(nearest(place.file, files), seconds, log)
         verdict = {0: "survived", 1: "killed", -1: "killed"}[code]
         who = {0: "", 1: who_noticed(log) if code == 1 else "", -1: "no end"}[code]
     trial.restore(place)
+    if not trial.passes(who, seconds, log):
+        verdict = "unclear"  # a test that fails without the fault too says nothing
     line = (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
     record = asdict(place) | {"text": line, "verdict": verdict, "by": who}
     return record | {"seconds": round(time.monotonic() - start, 1)}
@@ -52,7 +54,7 @@ def tried(trial, place, seconds, log):
 def report(file):
     """Print the survivors, with the reason where one is known to compute the same, and the share killed."""
     records = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
-    records = [record for record in records if record["verdict"] != "does not compile"]
+    records = [record for record in records if record["verdict"] in ("killed", "survived")]
     killed = equivalent = 0
     for record in records:
         why = reason(record)
@@ -73,8 +75,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpp", action="store_true", help="faults in C++ (compiles each)")
     parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--files", type=int, default=8, help="test files to try a fault against, at most")
     parser.add_argument(
-        "--seconds", type=float, default=900.0, help="a run of tests that takes longer counts as noticed"
+        "--seconds", type=float, default=600.0, help="of the processor: tests that take longer noticed"
     )
     parser.add_argument(
         "--out", default="mutants.jsonl", help="results, one a line; those there are not tried again"
@@ -103,7 +106,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="grls-mutants-") as folder:
         trial = (CppTrial if options.cpp else PythonTrial)(folder)
         for number, place in enumerate(places, 1):
-            record = tried(trial, place, options.seconds, Path(folder) / "log.txt")
+            record = tried(trial, place, options.files, options.seconds, Path(folder) / "log.txt")
             with out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
             print(f"{number}/{len(places)} {record['verdict']:9} {place.file}:{place.line} "

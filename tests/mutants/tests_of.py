@@ -1,4 +1,10 @@
-"""Which tests should notice a fault in a file: those of its subject, cheap ones first."""
+"""Which tests should notice a fault in a file: those of its subject, the nearest first."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # The longest prefix of a file's path counts.
 TESTS_OF = {
@@ -81,6 +87,7 @@ TESTS_OF = {
     "python/grls/_models/logistic_summary.py": ["models/test_logistic_summary.py"],
     "python/grls/_models/losses.py": ["models/test_losses.py"],
     "python/grls/_models/piecewise.py": ["models/test_losses.py", "contract/test_errors.py"],
+    "python/grls/_models/predictive.py": ["models/test_smooth_losses.py"],
     "python/grls/_models/robust_scale.py": ["models/test_losses.py"],
     "python/grls/_models/smooth_regression.py": ["models/test_smooth_losses.py"],
     "python/grls/_models/smooth_machine.py": ["models/test_smooth_losses.py", "models/test_logistic.py"],
@@ -142,3 +149,33 @@ def tests_of(file):
     """The test files and folders for one source file, or None where a fault is no matter of numbers."""
     known = [prefix for prefix in TESTS_OF if file == prefix or file.startswith(prefix + "/")]
     return [f"tests/{name}" for name in TESTS_OF[max(known, key=len)]] if known else None
+
+
+def nearest(file, most):
+    """The test files for one source file: those that are named, then those that speak of it most often."""
+    named, others = [], []
+    for name in tests_of(file):
+        path = ROOT / name
+        if path.is_dir():
+            others += [test.relative_to(ROOT).as_posix() for test in sorted(path.glob("test_*.py"))]
+        else:
+            named.append(name)
+    words = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_names(file)))) + r")\b")
+
+    def share(name):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        stem = Path(file).stem.strip("_")
+        return (stem in name, len(words.findall(text)) / len(text) ** 0.5)
+
+    others = sorted(set(others) - set(named), key=share, reverse=True)
+    return [*named, *others][:most]
+
+
+def _names(file):
+    """What a file defines that tests may speak of, and its own name."""
+    stem = Path(file).stem.strip("_")
+    if not file.endswith(".py"):
+        return {stem}
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    kinds = ast.FunctionDef | ast.ClassDef
+    return {stem} | {node.name for node in ast.walk(tree) if isinstance(node, kinds) and node.name[0] != "_"}

@@ -81,3 +81,37 @@ def grls_predictions(kernel, sigma, X, T, y, weights, gamma, X_new, T_new):
             + sum((found[m + p] * t[p] for p in range(n_free)), Decimal(0))
             for x, t in zip(X_new, T_new, strict=True)
         ]
+
+
+def nystrom_predictions(kernel, sigma, X, T, y, weights, gamma, centers, X_new, T_new):
+    """Return f at new points, of the minimiser among f = Σ a_j k(z_j, ·) + Tβ whose T(z)ᵀa = 0.
+
+    `centers` are the numbers of the rows of X that are centres z; else as `grls_predictions`. With the
+    multipliers ν of T(z)ᵀa = 0 and s = γ Σw: (KᵀWK + s K(z, z)) a + KᵀWTβ + T(z) ν = KᵀWy and
+    TᵀW(Ka + Tβ) = TᵀWy.
+    """
+    with localcontext(_CONTEXT):
+        k, sigma = KERNELS[kernel], Decimal(float(sigma))
+        X, T, y, w, X_new, T_new = (decimals(v) for v in (X, T, y, weights, X_new, T_new))
+        rows, M, n_free = range(len(X)), len(centers), len(T[0])
+        shift = Decimal(float(gamma)) * sum(w, Decimal(0))
+        functions = [[k(x, X[j], sigma) for j in centers] + t for x, t in zip(X, T, strict=True)]
+        order = M + 2 * n_free
+        A, b = [[Decimal(0)] * order for _ in range(order)], [Decimal(0)] * order
+        for p in range(M + n_free):
+            for q in range(M + n_free):
+                A[p][q] = sum((w[i] * functions[i][p] * functions[i][q] for i in rows), Decimal(0))
+            b[p] = sum((w[i] * functions[i][p] * y[i] for i in rows), Decimal(0))
+        for p, i in enumerate(centers):
+            for q in range(M):
+                A[p][q] += shift * functions[i][q]
+            for q in range(n_free):
+                A[p][M + n_free + q] = A[M + n_free + q][p] = T[i][q]
+        found = solve(A, b)
+        if found is None:
+            return None
+        return [
+            sum((found[p] * k(x, X[j], sigma) for p, j in enumerate(centers)), Decimal(0))
+            + sum((found[M + p] * t[p] for p in range(n_free)), Decimal(0))
+            for x, t in zip(X_new, T_new, strict=True)
+        ]

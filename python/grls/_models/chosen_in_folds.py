@@ -166,7 +166,12 @@ class ChosenInFolds(ChosenWidth):
         """
         check_is_fitted(self, "calibrated_")
         given = self._as_scores(self._pair_values(X)) if hasattr(self, "cv_fold_") else X
-        return np.asarray(self.calibrated_.predict_proba(given))
+        probabilities = np.asarray(self.calibrated_.predict_proba(given))
+        if not np.isfinite(probabilities).all():
+            raise ValueError(
+                "the calibrated probabilities are not finite: the model was changed after the fit"
+            )
+        return probabilities
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> FloatArray:

@@ -14,6 +14,7 @@ from . import memory
 from .arrays import for_core
 from .kernel_problem import KernelProblem
 from .kernel_values import LinearGram
+from .origin import CENTRED, distance_of, moments, spans_constant
 from .rank import dependence_tolerance
 from .results import Path, ReducedMatrix, RidgeSolution
 from .runtime import get_num_threads
@@ -102,14 +103,23 @@ class RidgeProblem:
         )
         if not self.by_samples:
             return _core.ridge_columns(**self._arguments(), Y=targets, shift=shift)
-        solution = self._as_kernel_problem().solve(targets, regularization, precision="auto")
-        return RidgeSolution(
-            V=np.asarray(self.X.T @ solution.c, dtype=np.float64),
-            beta=solution.beta,
-            kept=solution.kept,
-            iterations=0,
-            residuals=np.zeros(targets.shape[1]),
+        return self._solve_by_samples(targets, regularization)
+
+    def _solve_by_samples(self, targets: FloatArray, regularization: float) -> RidgeSolution:
+        """Solve for c of the kernel XXᵀ. Beside a free constant 1 = Ta, X may be taken about any centre."""
+        X, center = self.X, None
+        if not sparse.issparse(X):
+            mean, spread = moments(X)
+            if distance_of(mean, spread) > CENTRED and spans_constant(self.T):
+                X, center = X - mean, mean
+        solution = KernelProblem(LinearGram(), X, self.T, self.weights).solve(
+            targets, regularization, precision="auto"
         )
+        V, beta, kept = np.asarray(X.T @ solution.c, dtype=np.float64), np.array(solution.beta), solution.kept
+        if center is not None:
+            constant = np.linalg.lstsq(self.T[:, kept], np.ones(len(X)), rcond=None)[0]
+            beta[kept] -= np.outer(constant, center @ V)
+        return RidgeSolution(V=V, beta=beta, kept=kept, iterations=0, residuals=np.zeros(targets.shape[1]))
 
     def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
         """Return the matrix reduced once for any number of shifts."""

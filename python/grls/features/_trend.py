@@ -128,6 +128,7 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         if self.degree == 0:
             return np.ones((X.shape[0], 1))
         dense = X.toarray() if sparse.issparse(X) else X
+        self._require_own_degree()
         values = np.asarray(self._monomials.transform(dense - self.centre_ if middle else dense))
         if values.shape[1] != self._monomials.n_output_features_:
             raise ValueError(
@@ -136,6 +137,15 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
             )
         return values
 
+    def _require_own_degree(self) -> None:
+        """Raise where the powers that are multiplied out are not those of the fit: they may never end."""
+        known = vars(self._monomials)
+        if known.get("_max_degree", known["degree"]) != known["degree"]:
+            raise ValueError(
+                f"the monomials are of degree {known['_max_degree']!r}, expected {known['degree']!r}: this "
+                "transformer was changed after the fit"
+            )
+
     def user_units(self) -> NDArray[np.float64] | None:
         """Return R (l, l) with β = Rb: b of the monomials about the middle, β of the plain ones.
 
@@ -143,6 +153,7 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         """
         if self.degree == 0 or not self.centre_.any():
             return None
+        self._require_own_degree()
         powers = self._monomials.powers_
         place = {tuple(power): i for i, power in enumerate(powers)}
         R = np.zeros((len(powers), len(powers)))
