@@ -33,7 +33,7 @@ def about_the_data(kernel: Kernel, X: Any, T: FloatArray, *, free: bool) -> Kern
     if not parts:
         return kernel
     mean, spread = _moments(X)
-    movable = free and _spans_constant(T)
+    movable = free and spans_constant(T)
     for part, columns, adds_up in parts:
         mu, sd = mean[list(columns)], spread[list(columns)]
         distance = _distance(mu, sd)
@@ -75,7 +75,7 @@ def _distance(mean: FloatArray, spread: FloatArray) -> float:
     return float(np.linalg.norm(mean / largest) / np.linalg.norm(spread / largest))
 
 
-def _spans_constant(T: FloatArray) -> bool:
+def spans_constant(T: FloatArray) -> bool:
     """Whether the constant is a combination of the features."""
     if T.shape[1] == 0:
         return False
