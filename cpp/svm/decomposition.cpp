@@ -12,6 +12,7 @@ namespace grls {
 namespace {
 
 constexpr Index kWorkingSet = 512, kFirstSet = 64;
+constexpr double kAtBound = 1e-12;     // of their distance: coefficients nearer to a bound are at it
 constexpr double kInner = 0.01;        // a round ends when its set violates the conditions so much less
 constexpr Index kStepsPerMember = 16;  // of a round, at most
 constexpr Index kColumns = 2048;       // of the gradient that a task brings up to date: they stay in cache
@@ -41,6 +42,13 @@ class Decomposition {
 
   void start_at(const Vector<double>& c) {
     c_ = c.cwiseMax(qp_.lower).cwiseMin(qp_.upper);
+    // What rounding has left between a coefficient and its bound would count as room for a step.
+    for (Index i = 0; i < m_; ++i) {
+      const double near = kAtBound * (qp_.upper[i] - qp_.lower[i]);
+      if (!std::isfinite(near)) continue;
+      if (c_[i] - qp_.lower[i] <= near) c_[i] = qp_.lower[i];
+      if (qp_.upper[i] - c_[i] <= near) c_[i] = qp_.upper[i];
+    }
     if (balanced_) balance();
     shift_image(c_);
     s_ = V_.transpose() * c_;
@@ -379,6 +387,7 @@ class Decomposition {
   void balance() {
     const double up = c_.cwiseMax(0.0).sum(), down = -c_.cwiseMin(0.0).sum();
     const double ratio = up > down ? down / up : (down > 0 ? up / down : 1);
+    if (ratio >= 1 - kAtBound) return;  // it is, but for rounding
     for (double& value : c_)
       if ((value > 0) == (up > down)) value *= ratio;
   }

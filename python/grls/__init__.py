@@ -17,6 +17,7 @@ What to use when:
 `GRLSClassifier`        classification with such features, one versus all
 `SVMGBClassifier`       support vector classification with such features, one versus one
 `GRLogisticClassifier`  classification with such features and probabilities
+`OneClassSVMGB`         novelties: rows that lie where there are few, beyond what such features explain
 `PriorRLSRegressor`     linear regression with a Gaussian prior on the weights
 `PriorRLSClassifier`    linear classification with such a prior, also on 10⁵ sparse columns
 `TransferPrior`         learns that prior from similar tasks
@@ -63,6 +64,7 @@ from .losses import GRRegressor
 from .mercer import MercerExpansion
 from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
 from .nystrom_losses import NystromGRRegressor
+from .one_class import OneClassSVMGB
 from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
 from .saving import load, save
 from .summary import Summary
@@ -90,6 +92,7 @@ __all__ = [
     "NystromGRLSClassifier",
     "NystromGRLSRegressor",
     "NystromGRRegressor",
+    "OneClassSVMGB",
     "PriorRLSClassifier",
     "PriorRLSRegressor",
     "SVMGBClassifier",

@@ -13,13 +13,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.chosen_in_folds import ChosenInFolds
 from ._models.classification import class_weighted, require_two_classes
 from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
-from ._models.linear_weights import linear_weights
 from ._models.machines_in_folds import Machines
 from ._models.pairs_of_classes import (
     Solved,
@@ -35,6 +33,7 @@ from ._models.pairs_of_classes import (
 from ._models.parts import Decomposition
 from ._models.progress import Stages
 from ._models.samples import Samples, Training, with_groups
+from ._models.support_vectors import SupportVectorMachine
 from ._selection.folds import held_together
 from ._selection.held_out import require_choice
 from ._solvers import memory
@@ -52,7 +51,7 @@ _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
-class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
+class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     r"""Support vector classification with features that are not penalised (SVM-GB).
 
     .. math:: \min_f \frac{1}{2} c^T Φ c + C \sum_i \max(0, 1 - y_i f(x_i)), \quad
@@ -517,15 +516,8 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         pairs: NDArray[np.intp],
         solution: Solved,
     ) -> None:
-        dual_coef = solution.c
-        support = np.flatnonzero(np.any(dual_coef != 0, axis=1))
         self._store_features(training.features, sorted(set().union(*solution.kept)))
-        self._store_kernel(training)
-        rows = training.samples.rows
-        self.X_fit_ = self.kernel_.take(training.samples.X, support)
-        self._gram_support = support
-        self.support_ = support if rows is None else rows[support]
-        self.dual_coef_ = np.ascontiguousarray(dual_coef[support])
+        support = self._store_support(training, solution.c)
         self._store_coefficients(training.features, solution.beta)
         self._store_leverage(training.T, training.samples.weights)
         self.n_support_ = np.bincount(labels[support], minlength=len(classes))
@@ -535,7 +527,7 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
         self.duality_gap_ = solution.relative_gap
         self.n_iter_ = solution.iterations
         self.pair_seconds_ = solution.seconds
-        self.kernel_used_ = np.any(dual_coef != 0, axis=0)
+        self.kernel_used_ = np.any(solution.c != 0, axis=0)
         self.bias_solver_ = solution.bias_solver
         self._C_fit = self.C_
         self._labels_fit = labels[support]
@@ -622,34 +614,6 @@ class SVMGBClassifier(ClassifierMixin, ChosenInFolds):
                 f"objective {self.objective_[p]:.6g}, relative gap {self.duality_gap_[p]:.2g}, "
                 f"{np.count_nonzero(self.dual_coef_[:, p])} support vectors"
             )
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support vectors, as `SVC` calls them."""
-        return self.X_fit_
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Weights of the columns, (n_pairs, d), of a linear kernel."""
-        check_is_fitted(self)
-        return np.ascontiguousarray(linear_weights(self.kernel_, self.X_fit_, self.dual_coef_).T)
-
-    @property
-    def intercept_(self) -> FloatArray:
-        """The functions at the origin, (n_pairs,), of a linear kernel beside a constant or nothing."""
-        if self.coef_.shape[1] and self.feature_names_free_ not in ([], ["1"]):
-            raise AttributeError(
-                'intercept_ is there beside features="constant" or None only: see feature_coef_'
-            )
-        origin = np.zeros((1, self.n_features_in_))
-        if sparse.issparse(self.X_fit_):
-            origin = sparse.csr_matrix(origin)
-        return np.asarray((self._learnt(origin) + self._computed_features().sum(axis=0))[0])
-
-    def _learnt(self, checked: Any) -> FloatArray:
-        if self.kernel_.pairwise:
-            checked = checked[:, self._gram_support]
-        return super()._learnt(checked)
 
     def _pair_values(self, X: Any) -> FloatArray:
         feature_part, learnt_part = self._parts(X)

@@ -152,6 +152,7 @@ def machines():
     grls.SVMGBClassifier(G, C=np.inf).fit(X[:100], X[:100, 0] > 0)  # separation
     for loss in ("epsilon_insensitive", "huber", "quantile"):
         grls.GRRegressor(G, features="linear", loss=loss, regularization=1e-3).fit(X[:300], Y[:300])
+    grls.OneClassSVMGB(G, features="linear", solver="native").fit(X)
     grls.GRRegressor(G, loss="huber", solver="ipm", regularization=1e-3).fit(X[:200], Y[:200])
     grls.GRLogisticClassifier(G, regularization=0.1).fit(X[:300], LABELS[:300])
 

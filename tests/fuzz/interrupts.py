@@ -75,6 +75,7 @@ FITS = {
     "machines": (lambda: grls.SVMGBClassifier(G, C=100.0), lambda m: _labels(m, 6), 6000),
     "logistic": (lambda: grls.GRLogisticClassifier(G, regularization=1e-3), _labels, 2000),
     "multinomial": (lambda: grls.GRLogisticClassifier(G, regularization=1e-2), lambda m: _labels(m, 4), 1200),
+    "one class": (lambda: grls.OneClassSVMGB(G, features="linear", nu=0.3, tol=1e-8), _data, 6000),
     "quantiles": (lambda: grls.GRRegressor(G, loss="quantile", regularization=1e-4), _data, 3000),
     "huber": (lambda: grls.GRRegressor(G, loss="huber", regularization=1e-4), _data, 3000),
     "prior": (lambda: grls.PriorRLSRegressor(regularization="loo"), lambda m: _data(m, 1200), 1500),

@@ -94,6 +94,7 @@ BUILD = {
         grls.SVMGBClassifier(k.Linear(), C=1.0, feature_variance=1.0).fit(SPARSE, LABELS),
         SPARSE[:4],
     ),
+    "OneClassSVMGB": lambda: (grls.OneClassSVMGB(G, features="linear").fit(X), NEW),
     "GRLogisticClassifier": lambda: (
         grls.GRLogisticClassifier(G, regularization=0.1).fit(X, LABELS),
         NEW,

@@ -15,6 +15,7 @@ from grls import (
     KernelPCA,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
+    OneClassSVMGB,
     PriorRLSClassifier,
     PriorRLSRegressor,
     SVMGBClassifier,
@@ -189,6 +190,14 @@ def test_classes_values_and_probabilities_are_those_of_the_model(name, data):
     assert ("probabilities" in got) == hasattr(model, "predict_proba")
     if "probabilities" in got:
         assert_near(got["probabilities"], model.predict_proba(NEW_POINTS))
+
+
+@pytest.mark.parametrize("features", ["constant", "quadratic"])
+def test_novelties_are_those_of_the_model(features):
+    model = OneClassSVMGB(Gaussian(1.0), features=features, nu=0.3).fit(POINTS)
+    got = run(model, NEW_POINTS)
+    assert_array_equal(got["label"], model.predict(NEW_POINTS))
+    assert_near(got["decision_function"], model.decision_function(NEW_POINTS))
 
 
 @pytest.mark.parametrize("labels", [[-1.0, 2.0], [False, True], [3, 70], ["no", "yes"]])

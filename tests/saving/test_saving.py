@@ -34,6 +34,7 @@ from grls import (
     NystromGRLSClassifier,
     NystromGRLSRegressor,
     NystromGRRegressor,
+    OneClassSVMGB,
     PriorRLSClassifier,
     PriorRLSRegressor,
     SVMGBClassifier,
@@ -199,6 +200,7 @@ MODELS = {
         POINTS,
     ),
     "margins chosen": lambda: (SVMGBClassifier(Gaussian(1.0), C="cv").fit(POINTS, NAMES), POINTS),
+    "novelties": lambda: (OneClassSVMGB(features="linear").fit(POINTS), POINTS),
     "logistic": lambda: (GRLogisticClassifier().fit(POINTS, NAMES), POINTS),
     "logistic, one versus rest": lambda: (
         GRLogisticClassifier(Gaussian(1.0), multi_class="ovr", regularization=0.1).fit(POINTS, LABELS),

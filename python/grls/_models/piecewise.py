@@ -41,7 +41,7 @@ _WINDOW = 50.0  # times the last γ, where the next of these rounds begins
 
 
 @dataclass
-class _Problem:
+class PosedProblem:
     """The problem as the solver sees it, and the way back from it to the model's features."""
 
     problem: KernelProblem
@@ -60,7 +60,7 @@ class _Problem:
 
 def fit_piecewise(model: Any, training: Training) -> LossFit:
     """Fit all outputs and levels of a `GRRegressor` whose loss is in the table."""
-    made = _problem_of(model, training)
+    made = problem_of(model, training, f"a {model.loss} regression")
     outputs = [_Output(model, training, made, y) for y in training.samples.targets.T]
     for output in outputs:
         output.fit()
@@ -91,13 +91,16 @@ def _one_or_all(values: list[float]) -> Any:
     return values[0] if len(values) == 1 else np.array(values)
 
 
-def _problem_of(model: Any, training: Training) -> _Problem:
-    """Return the problem with features that have a prior in the kernel, and a definite kernel matrix."""
+def problem_of(model: Any, training: Training, what: str) -> PosedProblem:
+    """Return the problem with features that have a prior in the kernel, and a definite kernel matrix.
+
+    MemoryError, in which the model is called `what`, where there is no room for it.
+    """
     kernel, samples = training.kernel, training.samples
     assert kernel is not None
     order = kernel.order or 0
     conditional = order > 1 or (order == 1 and model.solver != "native")
-    _require_memory(model, training, conditional)
+    _require_memory(model, training, conditional, what)
     problem, parts = KernelProblem(kernel, samples.X, training.T, samples.weights), None
     tau = float(model.feature_variance)
     if np.isfinite(tau) and training.T.shape[1] and not is_as_good_as_free(kernel, samples.X, tau):
@@ -109,10 +112,10 @@ def _problem_of(model: Any, training: Training) -> _Problem:
         assert polynomials is not None
         definite = DefiniteProblem.of(problem, polynomials)
         problem = definite.problem
-    return _Problem(problem, definite, parts, tau, model.solver)
+    return PosedProblem(problem, definite, parts, tau, model.solver)
 
 
-def _require_memory(model: Any, training: Training, conditional: bool) -> None:
+def _require_memory(model: Any, training: Training, conditional: bool, what: str) -> None:
     m = training.n_samples
     stored = (conditional or isinstance(training.kernel, kernels.Function)) + conditional
     if model.solver == "osqp":
@@ -120,13 +123,13 @@ def _require_memory(model: Any, training: Training, conditional: bool) -> None:
     else:
         need = memory.svm_bytes(m, 1, model.solver, float(model.cache_size) * 2**20)
         way_out = 'use solver="native"' if model.solver == "ipm" else "use a smaller cache_size"
-    memory.require(8.0 * m**2 * stored + need, f"a {model.loss} regression of {m} samples", way_out)
+    memory.require(8.0 * m**2 * stored + need, f"{what} of {m} samples", way_out)
 
 
 class _Output:
     """One column of the targets, at all levels."""
 
-    def __init__(self, model: Any, training: Training, made: _Problem, y: FloatArray) -> None:
+    def __init__(self, model: Any, training: Training, made: PosedProblem, y: FloatArray) -> None:
         self.model, self.training, self.made, self.y = model, training, made, y
         self.levels = np.atleast_1d(np.asarray(model.quantiles, dtype=np.float64)).tolist()
         if model.loss not in ("quantile", "expectile"):
@@ -356,7 +359,7 @@ class _FoldModels:
 
 def solve(
     model: Any,
-    made: _Problem,
+    made: PosedProblem,
     problem: KernelProblem,
     programs: list[DualProgram],
     start: FloatArray | None,

@@ -22,7 +22,7 @@ class Samples:
 
     X: Any  # (m, d), or (m, m) for a precomputed kernel; what the kernel reads, once its views are fitted
     frame: Any  # X as given where it has column names, or views stand in its place; else None
-    y: Any  # (m,) or (m, k): values or labels
+    y: Any  # (m,) or (m, k): values or labels; None: there are none
     targets: FloatArray  # (m, k): what is fitted
     weights: FloatArray | None  # (m,)
     rows: Any = None  # their positions where samples of weight zero were left out, else None
@@ -180,7 +180,7 @@ def counted(samples: Samples, kernel: Kernel | None = None) -> Samples:
     frame = samples.frame
     if frame is not None:
         frame = X if frame is samples.X else _safe_indexing(frame, rows)
-    y = _safe_indexing(samples.y, rows)
+    y = None if samples.y is None else _safe_indexing(samples.y, rows)
     return Samples(X, frame, y, samples.targets[rows], weights[rows], rows)
 
 

@@ -15,6 +15,7 @@ from ..least_squares import GRLSClassifier, GRLSRegressor
 from ..logistic import GRLogisticClassifier
 from ..losses import GRRegressor
 from ..nystrom import NystromGRLSClassifier, NystromGRLSRegressor
+from ..one_class import OneClassSVMGB
 from ..prior import PriorRLSClassifier, PriorRLSRegressor
 from ..svm import SVMGBClassifier
 from .graph import Graph
@@ -30,6 +31,7 @@ _MODELS = (
     GRRegressor,
     NystromGRLSClassifier,
     NystromGRLSRegressor,
+    OneClassSVMGB,
     PriorRLSClassifier,
     PriorRLSRegressor,
     SVMGBClassifier,
@@ -52,8 +54,8 @@ def to_onnx(model: Any) -> Any:
     onnx.ModelProto
         With the input ``"X"``, doubles of shape (n, d), and the outputs ``"predictions"``, of shape (n,) or
         (n, k), for numbers; ``"label"``, ``"decision_function"`` and, where the model has them,
-        ``"probabilities"`` for classes. It computes in double precision; ``model.SerializeToString()`` are
-        its bytes, and ``onnx.save(model, path)`` writes them.
+        ``"probabilities"`` for classes, of which novelties are −1. It computes in double precision;
+        ``model.SerializeToString()`` are its bytes, and ``onnx.save(model, path)`` writes them.
 
     Raises
     ------
@@ -89,6 +91,12 @@ def to_onnx(model: Any) -> Any:
             X, width = transformed(graph, step, X, width, f"the step {name!r}")
     if hasattr(final, "classes_"):
         _classify(graph, final, X, width)
+    elif isinstance(final, OneClassSVMGB):
+        values, _ = _function(graph, final, X, width)
+        outlier = graph.flat(graph.node("Less", values, 0.0))
+        positions = graph.node("Where", outlier, graph.constant(0, np.int64), graph.constant(1, np.int64))
+        graph.labels("label", positions, np.array([-1, 1]))
+        graph.doubles("decision_function", graph.flat(values), [None])
     else:
         values, several = _function(graph, final, X, width)
         if isinstance(final, GRRegressor):

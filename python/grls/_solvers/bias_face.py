@@ -85,11 +85,13 @@ def central(
     C: FloatArray,
     beta: FloatArray,
     scale: FloatArray,
+    slope: FloatArray | None = None,
 ) -> FloatArray:
     """Return the bias that is taken of all that are as good as `beta` (l,), which is one of them.
 
     `image` (m,) is Φc, T (m, l) has independent columns, and `scale` (l,) are the units in which their
     coefficients have a norm. Where the bias is unique, or the program too large, `beta` comes back as it is.
+    `slope` (l,): what the objective grows by along β beside the losses; None: by nothing.
     """
     low, high = at_bounds(a, C)
     bound = low | high
@@ -115,6 +117,8 @@ def central(
     moved = np.asarray(beta + directions @ found)
     with np.errstate(over="ignore", invalid="ignore"):
         losses = [float(C @ np.maximum(0, 1 - y * (image + T @ each))) for each in (beta, moved)]
+        if slope is not None:
+            losses[1] += float(slope @ (moved - beta))
     allowed = _SAME * max(losses[0] + 0.5 * abs(float((y * a) @ image)), 1e-6 * float(C.sum()))
     return moved if losses[1] <= losses[0] + allowed else beta
 

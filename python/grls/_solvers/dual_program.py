@@ -46,16 +46,26 @@ class DualProgram:
         """Return the primal value of c and β; image = Φc."""
         return float(0.5 * c @ image + self.loss(self.t - image - T @ beta).sum())
 
+    def _known(self, T: FloatArray) -> FloatArray:
+        """Return the coefficients (l,) of what the features say of t."""
+        return np.asarray(np.linalg.lstsq(T, self.t)[0]) if T.shape[1] else np.empty(0)
+
+    def gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
+        """Return the duality gap of c (within the bounds) and β.
+
+        What the features say of t is taken from both: it makes no difference to c.
+        """
+        residuals = self.t - image - T @ beta
+        across = float((beta - self._known(T)) @ (T.T @ c))
+        return float((self.loss(residuals) + self.own(c) - c * residuals).sum()) + abs(across) - across
+
     def relative_gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
         """Return the duality gap of c (within the bounds) and β, relative to the objective.
 
         Or where that vanishes to a millionth of the loss that least squares by the features leave, and to
-        that of rounding errors. What the features say of t is taken from both: it makes no difference to c.
+        that of rounding errors.
         """
-        residuals = self.t - image - T @ beta
-        known = np.linalg.lstsq(T, self.t)[0] if T.shape[1] else beta
-        across = float((beta - known) @ (T.T @ c))
-        gap = float((self.loss(residuals) + self.own(c) - c * residuals).sum()) + abs(across) - across
+        gap, known = self.gap(c, beta, image, T), self._known(T)
         rounding = np.full_like(self.t, _ROUNDING * float(np.abs(self.t).max(initial=0)))
         scale = max(
             self.objective(c, beta, image, T),
