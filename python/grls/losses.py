@@ -105,8 +105,8 @@ class GRRegressor(Regression, FamilySummary):
         1/(2γm), and ``alpha`` of its PoissonRegressor and GammaRegressor 2γ. "auto" (or "cv"): the γ with the
         smallest loss of rows left out in folds, of at most 600 points; one for each output, the same for all
         levels. Of smooth losses "auto" (or "loo") is the γ with the smallest deviance of single rows left
-        out, each predicted by one Newton step from the model with all rows, of at most about 1100; one for
-        all outputs.
+        out, each predicted along the Newton step from the model with all rows, of at most about 1100; one
+        for all outputs.
     regularization_grid : int or array-like, default=12
         How many values of γ to try, from the largest down until smaller ones gain no more. Or the values
         themselves, of which one is chosen.

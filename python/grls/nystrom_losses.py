@@ -56,11 +56,13 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         centres are chosen from, as are views of the kernel.
     loss : {"poisson", "gamma", "negative_binomial"}, default="poisson"
         What y are: counts, positive values whose errors are in per cent, counts that scatter more.
-    regularization : float or "gcv", default="gcv"
+    regularization : float, "gcv" or "reml", default="gcv"
         γ > 0, with the meaning it has in `GRRegressor`. "gcv": by generalised cross-validation of the
         least-squares problem that a Newton step solves, in every step until it is steady; one for each
-        output. It needs no pass of its own. Of rare counts, with a mean below 0.1 or so, it sometimes
-        chooses far too little: compare with a larger number on rows that were not fitted.
+        output. The variance of counts is not taken for less than the mean has. "reml": by restricted maximum
+        likelihood, likewise, which scatters less where the function is as smooth as the kernel, but may miss
+        a function that is not. Neither needs a pass of its own. Some ten or twenty counts in all tell
+        little, and either may then choose far too small a γ.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, or the values themselves.
     feature_variance : float, default=inf
@@ -229,7 +231,9 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
             self._stages.done("centers")
             self._stages.report(f"{plan.centers.X.shape[0]} centres, {plan.centers.rank} functions on them")
             sums = FamilySums(plan, self._family, self._shape(), source.blocks, known)
-            gamma = None if isinstance(self.regularization, str) else float(self.regularization)
+            gamma = (
+                self.regularization if isinstance(self.regularization, str) else float(self.regularization)
+            )
             totals, walks = minimise(
                 sums, gamma, self.regularization_grid, float(self.tol), int(self.max_iter), self._stages
             )
@@ -251,7 +255,7 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
 
     def _check_parameters(self) -> None:
         choice(self.loss, "loss", tuple(FAMILIES))
-        number_or_choice(self.regularization, "regularization", ("gcv",), above=0)
+        number_or_choice(self.regularization, "regularization", ("gcv", "reml"), above=0)
         if self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
         if self.dispersion is not None:

@@ -12,7 +12,13 @@ from .conformal import (
     threshold_by_program,
     threshold_by_refits,
 )
-from .families import family_curvatures, family_objective, family_slopes, unit_deviance
+from .families import (
+    family_curvatures,
+    family_objective,
+    family_slopes,
+    leave_one_out_along_steps,
+    unit_deviance,
+)
 from .geodesics import class_shares, neighbour_graph, shortest_paths
 from .kernels import (
     arc_cosine,

@@ -1,6 +1,7 @@
 """Deviances of counts and positive values with a logarithmic link, as textbooks print them."""
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
 
@@ -33,3 +34,30 @@ def family_objective(loss, Phi, T, y, regularization, c, beta, weights=None, off
     mu = np.exp(Phi @ c + T @ beta + offset)
     losses = unit_deviance(loss, y, mu, alpha) / 2
     return weights @ losses / weights.sum() + regularization * c @ Phi @ c
+
+
+def leave_one_out_along_steps(loss, y, Phi, T, c, beta, precision, alpha):
+    """f of each row by the model without it: where its objective is smallest on the way of its Newton step.
+
+    c (m,) and beta (l,) are of the model with all rows, and `precision` is 2γm.
+    """
+    f = Phi @ c + T @ beta
+    mu, n = np.exp(f), T.shape[1]
+    g, w = family_slopes(loss, y, mu, alpha), family_curvatures(loss, y, mu, alpha)
+    out = []
+    for i in range(len(y)):
+        rows = np.delete(np.arange(len(y)), i)
+        A = Phi[np.ix_(rows, rows)] + np.diag(precision / w[rows])
+        S = np.block([[A, T[rows]], [T[rows].T, np.zeros((n, n))]])
+        step = np.linalg.solve(S, np.concatenate([(f + g / w)[rows], np.zeros(n)]))
+        dc, db = np.insert(step[: len(rows)], i, 0.0) - c, step[len(rows) :] - beta
+
+        def objective(t, rows=rows, dc=dc, db=db):
+            a = c + t * dc
+            values = Phi @ a + T @ (beta + t * db)
+            deviance = unit_deviance(loss, y, np.exp(values), alpha)[rows]
+            return deviance.sum() / 2 + precision / 2 * a @ Phi @ a
+
+        t = minimize_scalar(objective, bounds=(-5, 20), method="bounded", options={"xatol": 1e-10}).x
+        out.append(f[i] + t * (Phi[i] @ dc + T[i] @ db))
+    return np.array(out)

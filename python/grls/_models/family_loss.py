@@ -70,6 +70,15 @@ class FamilyLoss(SeparateFunctions):
         """Return the loss with the curvatures of y on average: those of standard errors."""
         return replace(self, expected=True)
 
+    def leave_one_out(self, state: State, gamma: float) -> FloatArray:
+        """Return the functions (m, k) at each row by the model without it."""
+        # Curvatures are exponentials of f: one Newton step stops halfway where counts are rare.
+        columns = [
+            self.one(p).leave_one_out_along_steps(state.column(p), gamma, self.copies)
+            for p in range(self.n_functions)
+        ]
+        return np.hstack(columns)
+
     def working_responses(self) -> FloatArray:
         """Return logarithms (m, k) of y between each row's own and the mean, less the offset."""
         rates = self.y / np.exp(self.offset)[:, None]

@@ -164,8 +164,13 @@ def _require_rows(system: Equations, criterion: str) -> None:
         )
 
 
-def gcv(system: Equations, specification: Any) -> Choice:
-    """Choose γ by generalised cross-validation, the mean of all outputs'."""
+def gcv(system: Equations, specification: Any, least_variance: float = 0.0) -> Choice:
+    """Choose γ by generalised cross-validation, the mean of all outputs'.
+
+    With q the squared residuals of n rows and d = n − edf it is nq/d² = q/n + v(n²/d² − 1)d/n, v = q/d the
+    variance of the noise. Where that is known to be `least_variance` at least, v is not taken for less: a
+    model that interpolates would feign a small one.
+    """
     _require_rows(system, "gcv")
     shifts = _grid(specification, system)
     r = len(system.h)
@@ -177,10 +182,13 @@ def gcv(system: Equations, specification: Any) -> Choice:
     known = np.isfinite(freedom) & (freedom > 1e-10 * system.n_free)
     if not known.any():
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
+    n, d = system.count, freedom[known]
     scale = np.full(len(shifts), np.inf)
-    scale[known] = system.count / freedom[known] ** 2
+    scale[known] = n / d**2
     values = np.full(len(shifts), np.inf)
     values[known] = scale[known] * np.maximum(residual[known], 0).mean(axis=1)
+    feigned = np.maximum(least_variance - np.maximum(residual[known], 0) / d[:, None], 0).mean(axis=1)
+    values[known] += feigned * ((n / d) ** 2 - 1) * d / n
     return _choose(shifts / system.weight, values, scale * _ROUNDING * system.squares.mean())
 
 

@@ -232,6 +232,7 @@ class Descent:
     tol: float
     max_iter: int
     grid: Any = None  # of γ; None: it is given
+    criterion: str = "gcv"
     choice: equations.Choice | None = None
     chosen: int = 0  # times
     value: float = np.inf
@@ -315,14 +316,17 @@ class Descent:
             ) from error
 
     def _choose(self, matrix: FloatArray) -> None:
-        """Take the γ of generalised cross-validation of the least-squares problem that the step solves."""
+        """Take the γ that a criterion of least squares has for the problem that the step solves."""
         assert self.here is not None
         to_responses = np.eye(len(matrix))  # f + r/w in place of r/w
         to_responses[:-1, -1] = self.theta
         system = self._equations(to_responses.T @ matrix @ to_responses)
         unit = system.weight / (2 * self.weight)
         grid = self.grid if np.ndim(self.grid) == 0 else np.asarray(self.grid, dtype=np.float64) / unit
-        found = equations.gcv(system, grid)
+        if self.criterion == "reml":
+            found = equations.reml(system, grid)
+        else:
+            found = equations.gcv(system, grid, 0.0 if self.sums.family.has_scale else 1.0)
         before, self.gamma = self.gamma, found.regularization * unit
         self.choice = equations.Choice(found.path * unit, found.criterion, self.gamma)
         self.chosen += 1
@@ -332,9 +336,9 @@ class Descent:
 
 
 def minimise(
-    sums: FamilySums, gamma: float | None, grid: Any, tol: float, max_iter: int, stages: Stages
+    sums: FamilySums, gamma: float | str, grid: Any, tol: float, max_iter: int, stages: Stages
 ) -> tuple[Totals, list[Descent]]:
-    """Return the minimum of each output; γ is chosen where it is None."""
+    """Return the minimum of each output; γ is a number or the criterion that chooses it."""
     totals = sums.totals()
     sums.require_minimum(totals)
     k, order = len(totals.y), sums.n_functions + len(totals.features)
@@ -342,15 +346,15 @@ def minimise(
         8.0 * order**2 * (2 * k + 4), f"the sums of {order} functions and {k} outputs", "lower n_centers"
     )
     start = sums.start(totals)
-    given = 1.0 if gamma is None else gamma
-    grid = grid if gamma is None else None
+    criterion, given = (gamma, 1.0) if isinstance(gamma, str) else ("", gamma)
+    grid = grid if criterion else None
     # The start may be worse than nothing.
     first = sums.evaluate({p: (start[:, p], grid is not None) for p in range(k)})
     walks = []
     for p, found in first.items():
         better = found.loss <= totals.at_zero[p]
         theta = start[:, p] if better else np.zeros(order)
-        walks.append(Descent(sums, totals.weight, given, theta, tol, max_iter, grid))
+        walks.append(Descent(sums, totals.weight, given, theta, tol, max_iter, grid, criterion))
         if better:
             walks[p].tell(found)
     passes = 1

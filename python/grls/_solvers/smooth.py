@@ -15,6 +15,7 @@ from scipy.special import expit, log_expit
 
 from .._validation import FloatArray
 from .kernel_problem import KernelProblem
+from .left_out import along_steps
 from .newton import LEAST_CURVATURE, Minimum, State, minimise
 
 
@@ -101,6 +102,20 @@ class SmoothProblem:
         left = 1 - self.leverages(state, gamma)
         moved = copies * (1 - left) / ((1 - copies) + copies * left)
         return np.asarray((f - moved * self.loss.slopes(f) / self.loss.curvature(f))[:, None])
+
+    def leave_one_out_along_steps(self, state: State, gamma: float, copies: FloatArray) -> FloatArray:
+        """Return the same, where the loss without the row is smallest on the way that the step goes."""
+        problem, gamma_weighted = self.weighted(state, gamma)
+        m, n_free = problem.T.shape
+        w, zero, f = problem.weights_or_ones, np.zeros((m, n_free)), state.f[:, 0]
+        B = -problem.posterior(gamma_weighted).of_values(np.zeros((m, m)), np.eye(m), zero, covariance=True)
+        # A = W⁻¹ − shift · W⁻¹BW⁻¹
+        B *= -2 * gamma * self.s.sum() / w
+        B /= w[:, None]
+        diagonal = np.maximum(1 / w + np.diagonal(B), np.finfo(float).tiny)
+        B[np.diag_indices(m)] = diagonal
+        B /= diagonal[:, None]
+        return along_steps(self.loss, self.s, f, B, diagonal, copies)[:, None]
 
     def leverages(self, state: State, gamma: float) -> FloatArray:
         """Return h (m,), the share of itself in what the last Newton step says of each row."""
