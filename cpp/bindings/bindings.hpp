@@ -6,6 +6,8 @@
 #include <pybind11/pybind11.h>
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -58,6 +60,14 @@ class GramArgument {
 // What Python wants to hear of conjugate gradients: report(step, residual, afresh), or None.
 GradientsReport gradients_report(const py::object& report);
 
+// By its name in Python, and back.
+Precision precision_of(const std::string& name);
+std::string name_of(Precision precision);
+
+// A solution as Python sees it.
+py::object solution_result(Solution solution, const std::vector<std::pair<std::string, double>>& seconds,
+                           double residual, Status status);
+
 // A regularisation path as Python sees it.
 py::object path_result(Path path);
 
@@ -66,6 +76,7 @@ void register_conformal(py::module_& m);
 void register_conjugate_gradients(py::module_& m);
 void register_kernels(py::module_& m);
 void register_least_squares(py::module_& m);
+void register_matrix_free(py::module_& m);
 void register_plsa(py::module_& m);
 void register_posterior(py::module_& m);
 void register_ridge(py::module_& m);

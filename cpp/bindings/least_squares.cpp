@@ -12,7 +12,6 @@
 #include "least_squares/gradient.hpp"
 #include "least_squares/path.hpp"
 #include "matrices/factor.hpp"
-#include "nystrom/matrix_free.hpp"
 #include "results.hpp"
 
 namespace grls::bindings {
@@ -34,6 +33,8 @@ const std::map<std::string, Precision> kPrecisions = {{"double", Precision::floa
                                                       {"mixed", Precision::mixed},
                                                       {"auto", Precision::automatic}};
 
+}  // namespace
+
 Precision precision_of(const std::string& name) {
   const auto found = kPrecisions.find(name);
   require(found != kPrecisions.end(), "precision must be 'auto', 'double', 'mixed' or 'single', got '", name,
@@ -41,17 +42,19 @@ Precision precision_of(const std::string& name) {
   return found->second;
 }
 
+std::string name_of(Precision precision) {
+  for (const auto& [name, value] : kPrecisions)
+    if (value == precision) return name;
+  return "";
+}
+
+namespace {
+
 Criterion criterion_of(const std::string& name) {
   require(name == "reml" || name == "loo" || name == "logo",
           "a gradient is that of 'reml', 'loo' or 'logo', got '", name, "'");
   if (name == "logo") return Criterion::leave_groups_out;
   return name == "reml" ? Criterion::restricted_likelihood : Criterion::leave_one_out;
-}
-
-std::string name_of(Precision precision) {
-  for (const auto& [name, value] : kPrecisions)
-    if (value == precision) return name;
-  return "";
 }
 
 struct SolutionResult {
@@ -130,28 +133,6 @@ SolutionResult solve_any(const Formula* formula, const py::object& data, const M
   out.seconds.values["assemble"] = solution.seconds.assemble;
   out.seconds.values["factor"] = solution.seconds.factor;
   out.seconds.values["solve"] = solution.seconds.solve;
-  return out;
-}
-
-SolutionResult solve_by_gradients(const Formula& formula, const py::object& data, const Matrix<double>& T,
-                                  const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
-                                  double shift, double dependence, const std::string& precision,
-                                  double tolerance, int max_iterations, Index n_centres,
-                                  const py::object& report, int threads) {
-  ProblemArgument argument(&formula, data, T, Y, weights, dependence);
-  argument.problem.shift = shift;
-  argument.problem.precision = precision_of(precision);
-  const GradientsOptions options{tolerance, max_iterations, gradients_report(report)};
-  MatrixFreeSolution solved = [&] {
-    Context context = make_context(threads);
-    const py::gil_scoped_release unlocked;
-    return solve_cg(context, argument.problem, options, n_centres);
-  }();
-  SolutionResult out = result_of(solved.solution);
-  out.seconds.values["precondition"] = solved.precondition_seconds;
-  out.seconds.values["solve"] = solved.solve_seconds;
-  out.residual = solved.residual;
-  out.status = solved.status;
   return out;
 }
 
@@ -254,6 +235,15 @@ void register_results(py::module_& m) {
 }
 
 }  // namespace
+
+py::object solution_result(Solution solution, const std::vector<std::pair<std::string, double>>& seconds,
+                           double residual, Status status) {
+  SolutionResult out = result_of(solution);
+  for (const auto& [stage, value] : seconds) out.seconds.values[stage.c_str()] = value;
+  out.residual = residual;
+  out.status = status;
+  return py::cast(std::move(out));
+}
 
 py::object path_result(Path path) {
   PathResult out;
@@ -381,12 +371,6 @@ void register_least_squares(py::module_& m) {
   m.def("solve", &solve_any, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("formulation"), py::arg("pivots"),
         py::arg("tolerance"), py::arg("precision") = "double", py::arg("threads") = 0);
-  m.def("solve_cg", &solve_by_gradients, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
-        py::arg("Y"), py::arg("weights"), py::arg("shift"), py::arg("dependence"),
-        py::arg("precision") = "double", py::arg("tolerance"), py::arg("max_iterations"),
-        py::arg("n_centres") = 0, py::arg("report") = py::none(), py::arg("threads") = 0);
-  m.def("solve_cg_bytes", &solve_cg_bytes, py::kw_only(), py::arg("m"), py::arg("n_outputs"),
-        py::arg("n_centres") = 0);
   m.def(
       "solve_bytes",
       [](Index order, const std::string& precision) { return solve_bytes(order, precision_of(precision)); },

@@ -38,6 +38,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   grls::bindings::register_conjugate_gradients(m);
   grls::bindings::register_kernels(m);
   grls::bindings::register_least_squares(m);
+  grls::bindings::register_matrix_free(m);
   grls::bindings::register_plsa(m);
   grls::bindings::register_posterior(m);
   grls::bindings::register_spectrum(m);

@@ -36,6 +36,9 @@ class Iteration {
         options_(options),
         B_(std::move(B)),
         size_(dot(context, B_, B_).sqrt()),
+        relaxed_(options.relaxed.size() > 0 ? PerColumn(options.relaxed.array())
+                                            : PerColumn::Ones(B_.cols())),
+        stepped_(PerColumn::Zero(B_.cols())),
         X_(Block::Zero(B_.rows(), B_.cols())),
         R_(B_),
         Z_(B_.rows(), B_.cols()),
@@ -51,18 +54,20 @@ class Iteration {
     bool rough = static_cast<bool>(system_.multiply_roughly);
     PerColumn norm = lengths();
     Gradients<Block> out;
+    bool solved = false;
     while (true) {
       require_numbers(norm.allFinite());
       const PerColumn relative = ratio(norm, size_);
-      if ((relative <= options_.tolerance).all() || iterations_ >= options_.max_iterations || stagnated_) {
+      solved = (relative <= options_.tolerance * relaxed_).all();
+      if (solved || iterations_ >= options_.max_iterations || stagnated_) {
         out.residuals = relative.matrix();
         break;
       }
       const PerColumn before = norm;
       norm = rough ? correct_roughly(before, rough) : correct(before);
     }
-    if (!(out.residuals.array() <= options_.tolerance).all())
-      out.status = stagnated_ ? Status::stagnated : Status::iteration_limit;
+    if (!solved) out.status = stagnated_ ? Status::stagnated : Status::iteration_limit;
+    out.image = B_ - R_;
     out.X = std::move(X_);
     out.iterations = iterations_;
     return out;
@@ -78,16 +83,19 @@ class Iteration {
   }
 
   void tell(const PerColumn& norm, bool afresh) const {
-    if (options_.report) options_.report(iterations_, ratio(norm, size_).maxCoeff(), afresh);
+    if (options_.report) options_.report(iterations_, worst(norm), afresh);
   }
+
+  // The residual of the column that is furthest from its tolerance.
+  double worst(const PerColumn& norm) const { return (ratio(norm, size_) / relaxed_).maxCoeff(); }
 
   // Steps with full products until the tolerance is reached; the lengths of the residuals of X itself. Steps
   // that start again from there must soon bring it down: otherwise rounding errors allow no better.
   PerColumn correct(const PerColumn& before) {
     const bool again = std::exchange(corrected_, true);
     const Block X = again ? X_ : Block(), R = again ? R_ : Block();
-    require_numbers(
-        sweep(system_.multiply, options_.tolerance * size_, again ? kPatience : options_.max_iterations));
+    require_numbers(sweep(system_.multiply, options_.tolerance * relaxed_ * size_,
+                          again ? kPatience : options_.max_iterations));
     const PerColumn norm = recompute();
     tell(norm, true);
     if (!(norm >= before).all()) return norm;
@@ -101,11 +109,11 @@ class Iteration {
   // Steps with rough products for a few digits. Where they have none to give, everything is as before.
   PerColumn correct_roughly(const PerColumn& before, bool& rough) {
     const Block X = X_, R = R_;
-    const PerColumn goal = (kRoughStep * before).max(0.5 * options_.tolerance * size_);
+    const PerColumn goal = (kRoughStep * before).max(0.5 * options_.tolerance * relaxed_ * size_);
     if (sweep(system_.multiply_roughly, goal, kPatience)) {
       const PerColumn norm = recompute();
       tell(norm, true);
-      if (ratio(norm, size_).maxCoeff() <= 0.5 * ratio(before, size_).maxCoeff()) return norm;
+      if (worst(norm) <= 0.5 * worst(before)) return norm;
     }
     rough = false;
     X_ = X;
@@ -113,9 +121,11 @@ class Iteration {
     return before;
   }
 
+  // The residuals of the columns that moved.
   PerColumn recompute() {
-    system_.multiply(X_, AD_);
-    R_ = B_ - AD_;
+    system_.multiply(X_ * stepped_.matrix().asDiagonal(), AD_);
+    for (Index p = 0; p < B_.cols(); ++p)
+      if (stepped_[p] > 0) R_.col(p) = B_.col(p) - AD_.col(p);
     return lengths();
   }
 
@@ -124,11 +134,12 @@ class Iteration {
   bool sweep(const typename LinearSystem<Block>::Multiply& multiply, const PerColumn& goal, int patience) {
     const PerColumn start = lengths();
     PerColumn active = (start > goal).template cast<double>();
+    stepped_ = active;
     Z_ = R_;
     system_.precondition(Z_);
     D_ = Z_ * active.matrix().asDiagonal();
     PerColumn rz = dot(context_, R_, D_);
-    double best = ratio(start, size_).maxCoeff();
+    double best = worst(start);
     for (int since = 0; active.any() && iterations_ < options_.max_iterations && since < patience;) {
       ++iterations_;
       multiply(D_, AD_);
@@ -136,9 +147,9 @@ class Iteration {
       const PerColumn norm = step(alpha);
       if (!alpha.allFinite() || !norm.allFinite()) return false;
       tell(norm, false);
-      const double worst = ratio(norm, size_).maxCoeff();
-      since = worst < best ? 0 : since + 1;
-      best = std::min(best, worst);
+      const double now = worst(norm);
+      since = now < best ? 0 : since + 1;
+      best = std::min(best, now);
       active = (norm > goal).template cast<double>();
       if (!active.any()) break;
       system_.precondition(Z_);
@@ -180,7 +191,8 @@ class Iteration {
   const LinearSystem<Block>& system_;
   const GradientsOptions& options_;
   Block B_;
-  PerColumn size_;
+  PerColumn size_, relaxed_;
+  PerColumn stepped_;  // 1 where the last sweep moved a column of X
   Block X_, R_, Z_, D_, AD_;
   int iterations_ = 0;
   bool corrected_ = false, stagnated_ = false;
@@ -194,12 +206,16 @@ Gradients<Block> conjugate_gradients(const Context& context, const LinearSystem<
                                      const std::optional<FirstGuess<Block>>& guess) {
   require(options.tolerance > 0, "the tolerance must be positive");
   require(options.max_iterations >= 1, "at least one iteration is needed");
+  require(options.relaxed.size() == 0 || (options.relaxed.size() == B.cols() &&
+                                          options.relaxed.minCoeff() >= 1 && options.relaxed.allFinite()),
+          "the tolerance of a column must not be below that of all");
   const PerColumn units = units_of(B);
   const Vector<double> inverse = units.inverse().matrix();
   Iteration<Block> iteration(context, system, B * inverse.asDiagonal(), options);
   if (guess) iteration.start_from(guess->X * inverse.asDiagonal(), guess->image * inverse.asDiagonal());
   Gradients<Block> out = iteration.run();
   out.X *= units.matrix().asDiagonal();
+  out.image *= units.matrix().asDiagonal();
   return out;
 }
 

@@ -1,9 +1,10 @@
 // Conjugate gradients: A X = B for a symmetric positive definite A (n, n) that can be multiplied by, all
 // columns of B (n, k) at once, so that every step is one product for all of them.
 //
-// A column that is solved rests. Whenever the recurrence of the residuals says that all are, R = B - AX is
-// computed afresh, and the steps start again from it where the recurrence had drifted away. Columns may have
-// any size: units that are powers of two keep their squares within the numbers, and change no digit.
+// A column that is solved rests: what is multiplied is zero there. Whenever the recurrence of the residuals
+// says that all are, R = B - AX is computed afresh, and the steps start again from it where the recurrence
+// had drifted away. Columns may have any size: units that are powers of two keep their squares within the
+// numbers, and change no digit.
 //
 // Where products of fewer digits come cheaper they do the steps, and full products only correct: each start
 // asks them for some digits of the residual, as long as they deliver.
@@ -36,6 +37,9 @@ struct GradientsOptions {
   double tolerance;  // of a column's residual, relative to its right-hand side
   int max_iterations;
   GradientsReport report = {};
+  // (k) how many times the tolerance of each column is that; empty: all are alike. Residuals that are
+  // reported, and those that are compared with one another, are divided by it.
+  Vector<double> relaxed = {};
 };
 
 template <class Block>
@@ -47,6 +51,7 @@ template <class Block>
 struct Gradients {
   Block X;
   int iterations = 0;
+  Block image;               // A X
   Vector<double> residuals;  // (k) relative ones, of X itself
   Status status = Status::converged;
 };

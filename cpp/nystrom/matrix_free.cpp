@@ -17,7 +17,7 @@ namespace {
 constexpr Index kMostCentres = 2000;
 constexpr Index kMostValues = Index(1) << 27;  // of the preconditioner: 1 GiB
 constexpr double kRankTolerance = 1e-12;
-constexpr Index kStrip = 64;  // functions that a task takes
+constexpr Index kMixedFrom = 4096;  // samples from which single precision does the steps by itself
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -56,112 +56,36 @@ IndexList smallest_keys(const Context& context, const Rows& rows, Index count) {
   return places;
 }
 
-// (ΠBBᵀΠ + s)⁻¹ = (I - B (BᵀB + s)⁻¹ Bᵀ) / s on what the features leave, B <- ΠB (m, r).
-class Preconditioner {
- public:
-  Preconditioner(const Context& context, const Problem& problem, const Vector<double>& roots,
-                 const Matrix<double>& Q, Index n_centres)
-      : context_(context), shift_(problem.shift) {
-    const auto& kernel = std::get<KernelOfRows>(problem.gram);
-    const Index m = problem.Y.rows();
-    const IndexList places = smallest_keys(context, kernel.rows, preconditioner_centres(m, n_centres));
-    const GatheredRows centres(kernel.rows, places);
-    Matrix<double> T(static_cast<Index>(places.size()), problem.T.cols());
-    for (Index i = 0; i < T.rows(); ++i) T.row(i) = problem.T.row(places[static_cast<std::size_t>(i)]);
-    const CentreFunctions functions =
-        centre_functions(context, kernel.formula, centres.view(), T, problem.tolerance, kRankTolerance);
-    const Index r = functions.whitening.rank();
-    if (r == 0) return;  // the features express all that the kernel does
-    const GatheredRows used(centres.view(), functions.used);
-    Bt_.resize(r, m);
-    whitened_rows(context, functions.whitening, KernelAtCentres{kernel.formula, kernel.rows, used.view()},
-                  Bt_.data());
-    project(roots, Q);
-    factor_ = std::make_unique<BlockTriangle<double>>(r, r);
-    for_tiles(context, *factor_, 0, r, 2.0 * static_cast<double>(m), [&](const auto& t, int) {
-      blas::gemm(blas::Op::none, blas::Op::transpose, t.last - t.first, t.columns, m, 1.0,
-                 Bt_.data() + t.first, r, Bt_.data() + t.column, r, 0.0, factor_->at(t), factor_->ld(t.j));
-    });
-    shift_diagonal(shift_, r, *factor_);
-    partial_llt(context, *factor_);
-  }
-
-  void operator()(Matrix<double>& R) const {
-    const Index r = Bt_.rows(), m = R.rows(), k = R.cols();
-    if (r > 0) {
-      Matrix<double> seen(r, k);  // BᵀR
-      const double work = 2.0 * size_of(Bt_) * static_cast<double>(k);
-      parallel_for(context_, (r + kStrip - 1) / kStrip, workers_for(context_, work),
-                   [&](Index t, const Worker&) {
-                     const Index first = t * kStrip, count = std::min(kStrip, r - first);
-                     blas::gemm(blas::Op::none, blas::Op::none, count, k, m, 1.0, Bt_.data() + first, r,
-                                R.data(), m, 0.0, seen.data() + first, r);
-                   });
-      solve_forward(context_, *factor_, seen);
-      solve_transposed(context_, *factor_, seen);
-      for_rows(context_, m, work, [&](Index first, Index count) {
-        blas::gemm(blas::Op::transpose, blas::Op::none, count, k, r, -1.0, Bt_.data() + first * r, r,
-                   seen.data(), r, 1.0, R.data() + first, m);
-      });
-    }
-    R /= shift_;
-  }
-
- private:
-  // Bᵀ <- BᵀW½ (I - QQᵀ)
-  void project(const Vector<double>& roots, const Matrix<double>& Q) {
-    const Index r = Bt_.rows(), m = Bt_.cols(), l = Q.cols();
-    if (roots.size() > 0) Bt_ = Bt_ * roots.asDiagonal();
-    if (l == 0) return;
-    Matrix<double> BQ(r, l);
-    blas::gemm(blas::Op::none, blas::Op::none, r, l, m, 1.0, Bt_.data(), r, Q.data(), m, 0.0, BQ.data(), r);
-    for_rows(context_, m, 2.0 * size_of(Bt_) * static_cast<double>(l), [&](Index first, Index count) {
-      blas::gemm(blas::Op::none, blas::Op::transpose, r, count, l, -1.0, BQ.data(), r, Q.data() + first, m,
-                 1.0, Bt_.data() + first * r, r);
-    });
-  }
-
-  const Context& context_;
-  double shift_;
-  Matrix<double> Bt_;  // (r, m)
-  std::unique_ptr<BlockTriangle<double>> factor_;
-};
-
-// W½ΦW½ V
-template <class S>
-Matrix<double> kernel_product(const Context& context, const KernelOfRows& kernel, const Vector<double>& roots,
-                              const Matrix<double>& V) {
-  const Matrix<double> scaled = roots.size() > 0 ? Matrix<double>(roots.asDiagonal() * V) : V;
-  Matrix<double> out;
-  if constexpr (std::is_same_v<S, float>) {
-    // Columns of length one: float32 neither overflows nor underflows.
-    Eigen::RowVectorXd size = scaled.colwise().norm();
-    for (double& s : size) s = s > 0 ? s : 1;
-    const Matrix<float> single = (scaled * size.cwiseInverse().asDiagonal()).template cast<float>();
-    out =
-        symmetric_kernel_times<float>(context, kernel.formula, kernel.rows, single).template cast<double>() *
-        size.asDiagonal();
-  } else {
-    out = symmetric_kernel_times<double>(context, kernel.formula, kernel.rows, scaled);
-  }
-  if (roots.size() > 0) out = roots.asDiagonal() * out;
-  return out;
-}
-
-void check(const Problem& problem) {
+const KernelOfRows& kernel_of(const Problem& problem) {
   require(std::holds_alternative<KernelOfRows>(problem.gram),
           "conjugate gradients evaluate the kernel again in every step: they need a formula");
   require(problem.formulation == Formulation::exact, "conjugate gradients need formulation='exact'");
-  require(problem.shift > 0 && std::isfinite(problem.shift),
-          "conjugate gradients need a positive regularization");
-  const Index m = problem.Y.rows();
+  const Index m = problem.T.rows();
   require(samples_of(problem.gram) == m, "the kernel has ", samples_of(problem.gram),
-          " samples, the targets have ", m, " rows");
-  require(problem.T.rows() == m, "the features have ", problem.T.rows(), " rows, the targets ", m);
+          " samples, the features have ", m, " rows");
   require(problem.weights.size() == 0 || problem.weights.size() == m, "got ", problem.weights.size(),
           " sample weights for ", m, " samples");
   require(problem.weights.size() == 0 || (problem.weights.minCoeff() > 0 && problem.weights.allFinite()),
           "sample weights must be positive here");
+  return std::get<KernelOfRows>(problem.gram);
+}
+
+// Functions of centres drawn uniformly, of what the features leave of the kernel there.
+LowRank uniform_functions(const Context& context, const Problem& problem, const KernelOfRows& kernel,
+                          const Vector<double>& roots, Index count) {
+  const IndexList places = smallest_keys(context, kernel.rows, count);
+  const GatheredRows centres(kernel.rows, places);
+  Matrix<double> T(static_cast<Index>(places.size()), problem.T.cols());
+  for (Index i = 0; i < T.rows(); ++i) T.row(i) = problem.T.row(places[static_cast<std::size_t>(i)]);
+  const CentreFunctions functions =
+      centre_functions(context, kernel.formula, centres.view(), T, problem.tolerance, kRankTolerance);
+  const Index r = functions.whitening.rank();
+  if (r == 0) return {};  // the features express all that the kernel does
+  const GatheredRows used(centres.view(), functions.used);
+  Matrix<double> Bt(r, problem.T.rows());
+  whitened_rows(context, functions.whitening, KernelAtCentres{kernel.formula, kernel.rows, used.view()},
+                Bt.data());
+  return {context, std::move(Bt), roots};
 }
 
 }  // namespace
@@ -205,68 +129,180 @@ Index preconditioner_centres(Index m, Index n_centres) {
   return std::max<Index>(1, std::min({m, most, kMostValues / std::max<Index>(m, 1)}));
 }
 
-double solve_cg_bytes(Index m, Index n_outputs, Index n_centres) {
-  require_count(n_outputs, "outputs");
+double matrix_free_bytes(Index m, Index n_columns, Index n_centres) {
+  require_count(n_columns, "right-hand sides");
   const Index M = preconditioner_centres(m, n_centres);
   const auto rows = static_cast<double>(m), centres = static_cast<double>(M);
-  return 8 * rows * centres + centres_bytes(M) + 8 * 8 * rows * static_cast<double>(n_outputs);
+  return 8 * rows * centres + centres_bytes(M) + 8 * 8 * rows * static_cast<double>(n_columns);
 }
 
-MatrixFreeSolution solve_cg(const Context& context, const Problem& problem, const GradientsOptions& options,
-                            Index n_centres) {
-  check(problem);
+MatrixFree::MatrixFree(const Context& context, const Problem& problem, Draw draw, Index n_centres)
+    : kernel_(kernel_of(problem)), roots_(problem.weights.array().sqrt()) {
   const auto start = std::chrono::steady_clock::now();
-  const auto& kernel = std::get<KernelOfRows>(problem.gram);
-  const Vector<double> roots = problem.weights.array().sqrt();
-  const auto weighted = [&](const Matrix<double>& X) {
-    return roots.size() > 0 ? Matrix<double>(roots.asDiagonal() * X) : X;
-  };
-  const Index m = problem.Y.rows(), k = problem.Y.cols();
-  const Matrix<double> Y = weighted(problem.Y);
-  const Basis basis = orthonormal_basis(weighted(problem.T), problem.tolerance);
-  const Index l = basis.rank();
-  Matrix<double> Q = Matrix<double>::Zero(m, l);
-  Q.bottomRows(l).setIdentity();
-  Q = basis.times(Q);
-  const Preconditioner precondition(context, problem, roots, Q, n_centres);
+  const Index m = problem.T.rows();
+  basis_ = orthonormal_basis(weighted(problem.T), problem.tolerance);
+  const Index l = basis_.rank();
+  Q_ = Matrix<double>::Zero(m, l);
+  Q_.bottomRows(l).setIdentity();
+  Q_ = basis_.times(Q_);
+  const Index count = preconditioner_centres(m, n_centres);
+  functions_ = draw == Draw::pivoted ? LowRank::pivoted(context, kernel_, roots_, count)
+                                     : uniform_functions(context, problem, kernel_, roots_, count);
+  functions_.project(context, Q_);
+  PhiQ_ = l > 0 ? kernel_product<double>(context, Q_) : Q_;
+  Vector<double> diagonal = kernel_diagonal<double>(context, kernel_.formula, kernel_.rows);
+  if (roots_.size() > 0) diagonal.array() *= roots_.array().square();
+  trace_ = diagonal.sum() - (Q_.array() * PhiQ_.array()).sum();
+  seconds_ = seconds_since(start);
+}
 
+Matrix<double> MatrixFree::weighted(const Matrix<double>& X) const {
+  return roots_.size() > 0 ? Matrix<double>(roots_.asDiagonal() * X) : X;
+}
+
+// W½ΦW½ V; columns that are zero cost nothing.
+template <class S>
+Matrix<double> MatrixFree::kernel_product(const Context& context, const Matrix<double>& V) const {
+  Eigen::RowVectorXd size = V.colwise().norm();
+  IndexList at_work;
+  for (Index p = 0; p < V.cols(); ++p)
+    if (size[p] != 0) at_work.push_back(p);
+  Matrix<double> out = Matrix<double>::Zero(V.rows(), V.cols());
+  if (at_work.empty()) return out;
+  const Matrix<double> some = weighted(V(Eigen::all, at_work));
+  if constexpr (std::is_same_v<S, float>) {
+    // Columns of length one: float32 neither overflows nor underflows.
+    const Eigen::RowVectorXd lengths = size(at_work);
+    const Matrix<float> single = (some * lengths.cwiseInverse().asDiagonal()).template cast<float>();
+    out(Eigen::all, at_work) = symmetric_kernel_times<float>(context, kernel_.formula, kernel_.rows, single)
+                                   .template cast<double>() *
+                               lengths.asDiagonal();
+  } else {
+    out(Eigen::all, at_work) = symmetric_kernel_times<double>(context, kernel_.formula, kernel_.rows, some);
+  }
+  return roots_.size() > 0 ? Matrix<double>(roots_.asDiagonal() * out) : out;
+}
+
+Precision MatrixFree::precision_of(Precision asked) const {
+  if (asked != Precision::automatic) return asked;
+  return samples() >= kMixedFrom ? Precision::mixed : Precision::float64;
+}
+
+void MatrixFree::project(Matrix<double>& X) const {
+  require(X.rows() == samples(), "there are ", X.rows(), " rows for ", samples(), " samples");
+  if (Q_.cols() > 0) X -= Q_ * (Q_.transpose() * X);
+}
+
+Matrix<double> MatrixFree::multiply(const Context& context, const Matrix<double>& V) const {
+  require(V.rows() == samples(), "there are ", V.rows(), " rows for ", samples(), " samples");
+  Matrix<double> out = kernel_product<double>(context, V);
+  project(out);
+  return out;
+}
+
+Matrix<double> MatrixFree::coordinates(const Context& context, const Matrix<double>& V) const {
+  return functions_.coordinates(context, V);
+}
+
+Gradients<Matrix<double>> MatrixFree::solve(const Context& context, const Matrix<double>& B, double shift,
+                                            Precision precision, const GradientsOptions& options,
+                                            const std::optional<FirstGuess<Matrix<double>>>& guess) const {
+  require(B.rows() == samples(), "there are ", B.rows(), " rows for ", samples(), " samples");
+  require(shift > 0 && std::isfinite(shift), "conjugate gradients need a positive regularization");
+  const LowRank::Inverse inverse(context, functions_, shift);
   LinearSystem<Matrix<double>> system;
-  const auto finish = [&](const Matrix<double>& V, const Matrix<double>& product, Matrix<double>& out) {
-    out = product - Q * (Q.transpose() * product) + problem.shift * V;
+  const auto finish = [&](const Matrix<double>& V, Matrix<double> product, Matrix<double>& out) {
+    project(product);
+    out = product + shift * V;
   };
   system.multiply = [&](const Matrix<double>& V, Matrix<double>& out) {
-    finish(V, kernel_product<double>(context, kernel, roots, V), out);
+    finish(V, kernel_product<double>(context, V), out);
   };
-  if (problem.precision == Precision::float32 || problem.precision == Precision::mixed)
+  if (precision_of(precision) != Precision::float64)
     system.multiply_roughly = [&](const Matrix<double>& V, Matrix<double>& out) {
-      finish(V, kernel_product<float>(context, kernel, roots, V), out);
+      finish(V, kernel_product<float>(context, V), out);
     };
-  system.precondition = [&](Matrix<double>& R) { precondition(R); };
+  system.precondition = [&](Matrix<double>& R) { inverse(context, R); };
+  return conjugate_gradients(context, system, B, options, guess);
+}
 
-  MatrixFreeSolution out;
-  out.precondition_seconds = seconds_since(start);
-  const auto prepared = std::chrono::steady_clock::now();
-  const Matrix<double> PhiQ = l > 0 ? kernel_product<double>(context, kernel, roots, Q) : Q;
+MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>& targets, double shift,
+                                   Precision precision, const GradientsOptions& options,
+                                   const std::optional<FirstGuess<Matrix<double>>>& guess) const {
+  const auto start = std::chrono::steady_clock::now();
+  const Index m = samples(), k = targets.cols(), l = Q_.cols();
+  require(targets.rows() == m, "the targets have ", targets.rows(), " rows, the kernel ", m, " samples");
+  const Matrix<double> Y = weighted(targets);
   Matrix<double> rhs(m, k + l);
   rhs.leftCols(k) = Y;
-  rhs.rightCols(l) = PhiQ;
-  rhs -= Q * (Q.transpose() * rhs);
-  const Gradients<Matrix<double>> solved = conjugate_gradients(context, system, rhs, options);
+  rhs.rightCols(l) = PhiQ_;
+  project(rhs);
+  // The covariance of β is known to the square of the residuals of its columns.
+  GradientsOptions relaxed = options;
+  relaxed.relaxed = Vector<double>::Ones(k + l);
+  relaxed.relaxed.tail(l).setConstant(std::max(1.0, 1 / std::sqrt(options.tolerance)));
+  std::optional<FirstGuess<Matrix<double>>> begin;
+  if (guess) {
+    require(
+        guess->X.rows() == m && guess->X.cols() == k && guess->image.rows() == m && guess->image.cols() == k,
+        "the first guess and its image must have the shape of the targets, (", m, ", ", k, ")");
+    begin.emplace(FirstGuess<Matrix<double>>{Matrix<double>::Zero(m, k + l), Matrix<double>::Zero(m, k + l)});
+    begin->X.leftCols(k) = guess->X;
+    begin->image.leftCols(k) = guess->image;
+    project(begin->X);
+    project(begin->image);
+  }
+  const Gradients<Matrix<double>> solved = solve(context, rhs, shift, precision, relaxed, begin);
   const auto z = solved.X.leftCols(k), across = solved.X.rightCols(l);
+  MatrixFreeSolution out;
   out.solution.c = weighted(z);
-  out.solution.beta = basis.feature_coefficients(Q.transpose() * Y - PhiQ.transpose() * z);
+  out.solution.beta = basis_.feature_coefficients(Q_.transpose() * Y - PhiQ_.transpose() * z);
   out.solution.quadratic = (Y.array() * z.array()).colwise().sum().transpose();
-  const Matrix<double> spread =
-      Q.transpose() * PhiQ + problem.shift * Matrix<double>::Identity(l, l) - PhiQ.transpose() * across;
+  // bᵀA⁻¹b = bᵀx + xᵀr but for the square of what is missing, r = b - Ax.
+  const Matrix<double> left = rhs.rightCols(l) - solved.image.rightCols(l);
+  const Matrix<double> explained = PhiQ_.transpose() * across + across.transpose() * left;
+  const Matrix<double> spread = Q_.transpose() * PhiQ_ + shift * Matrix<double>::Identity(l, l) -
+                                0.5 * (explained + explained.transpose());
   out.solution.feature_covariance =
-      basis.feature_coefficients(basis.feature_coefficients(spread).transpose());
-  out.solution.kept = basis.kept;
-  out.solution.precision = problem.precision == Precision::automatic ? Precision::float64 : problem.precision;
+      basis_.feature_coefficients(basis_.feature_coefficients(spread).transpose());
+  out.solution.kept = basis_.kept;
+  out.solution.precision = precision_of(precision);
   out.solution.iterations = solved.iterations;
-  out.residual = solved.residuals.size() > 0 ? solved.residuals.maxCoeff() : 0;
+  if (solved.residuals.size() > 0)
+    out.residual = (solved.residuals.array() / relaxed.relaxed.array()).maxCoeff();
   out.status = solved.status;
-  out.solve_seconds = seconds_since(prepared);
+  out.seconds = seconds_since(start);
   return out;
+}
+
+Matrix<double> MatrixFree::add_to_covariance(const Context& context, const AskedPoints& points, double shift,
+                                             Precision precision, const GradientsOptions& options,
+                                             bool diagonal, Status& status) const {
+  const Index n = points.K.cols(), l = Q_.cols();
+  require(points.K.rows() == samples(), "kernel values are with ", points.K.rows(), " samples, there are ",
+          samples());
+  require(points.T.rows() == n && points.T.cols() == basis_.n_features, "the features have shape (",
+          points.T.rows(), ", ", points.T.cols(), "), expected (", n, ", ", basis_.n_features, ")");
+  // Cᵀτ = t: column p of C⁻¹ is what the coefficients make of the p-th unit vector.
+  const Matrix<double> inverse = basis_.feature_coefficients(Matrix<double>::Identity(l, l));  // (all, l)
+  const Matrix<double> tau = (points.T * inverse).transpose();                                 // (l, n)
+  const Matrix<double> V = weighted(points.K);
+  const Matrix<double> QV = Q_.transpose() * V;  // (l, n)
+  Matrix<double> G = V - PhiQ_ * tau;
+  project(G);
+  const Gradients<Matrix<double>> solved = solve(context, G, shift, precision, options);
+  status = solved.status;
+  const Matrix<double> left = G - solved.image;
+  const Matrix<double> middle =
+      (Q_.transpose() * PhiQ_ + shift * Matrix<double>::Identity(l, l)) * tau;  // (l, n)
+  if (diagonal)
+    return ((tau.array() * (middle - 2 * QV).array()).colwise().sum() -
+            (solved.X.array() * (G + left).array()).colwise().sum())
+        .matrix()
+        .transpose();
+  const Matrix<double> cross = tau.transpose() * QV;
+  const Matrix<double> explained = solved.X.transpose() * (G + left);
+  return tau.transpose() * middle - cross - cross.transpose() - 0.5 * (explained + explained.transpose());
 }
 
 }  // namespace grls

@@ -1,16 +1,17 @@
 // The exact model of least_squares/least_squares.hpp without its matrix: conjugate gradients on kernel tiles
 // that are evaluated again in every step.
 //
-// With sample weights W, s the shift, y <- W½y, T <- W½T, Φ <- W½ΦW½, T = QC and Π = I - QQᵀ the minimiser is
-//   (ΠΦΠ + s) c = Πy,   Qᵀc = 0,   C β = Qᵀ(y - Φc).
-// One product ΦQ beforehand gives what β and its covariance need. The preconditioner is ΠBBᵀΠ + s, b(x)ᵀb(x')
-// the Nyström approximation of the kernel on some centres (nystrom/nystrom.hpp), inverted by Woodbury's
-// formula.
+// With sample weights W, s the shift, y <- W½y, T <- W½T, Φ <- W½ΦW½, T = QC, Π = I - QQᵀ and H = ΠΦΠ the
+// minimiser is
+//   (H + s) z = Πy,   c = W½z,   C β = Qᵀ(y - Φz).
+// One product ΦQ, made once, gives what β and its covariance need. The preconditioner is ΠBBᵀΠ + s
+// (nystrom/low_rank.hpp), inverted by Woodbury's formula. Vectors of the system are those of the weighted
+// samples.
 #pragma once
 
 #include "least_squares/least_squares.hpp"
 #include "matrices/conjugate_gradients.hpp"
-#include "nystrom/nystrom.hpp"
+#include "nystrom/low_rank.hpp"
 
 namespace grls {
 
@@ -29,20 +30,71 @@ CentreFunctions centre_functions(const Context& context, const Formula& formula,
 // How many centres the preconditioner of m samples has: n_centres at most, 0: as many as are useful.
 Index preconditioner_centres(Index m, Index n_centres);
 
-// The memory of solve_cg: the functions of the centres at the samples, how they are found, and vectors.
-double solve_cg_bytes(Index m, Index n_outputs, Index n_centres);
+// The memory of the solver: the functions of the centres at the samples, how they are found, and vectors.
+double matrix_free_bytes(Index m, Index n_columns, Index n_centres);
 
 struct MatrixFreeSolution {
   Solution solution;
   double residual = 0;  // relative, of the worst column
   Status status = Status::converged;
-  double precondition_seconds = 0, solve_seconds = 0;
+  double seconds = 0;
 };
 
-// The problem's gram must be a kernel to evaluate, its formulation exact and its features unpenalised.
-// Precision float64 or automatic: double precision throughout; otherwise products in single precision,
-// corrected by residuals in double precision.
-MatrixFreeSolution solve_cg(const Context& context, const Problem& problem, const GradientsOptions& options,
-                            Index n_centres);
+// What points are asked about: kernel values with the samples (m, n) and features (n, l) there.
+struct AskedPoints {
+  Matrix<double> K, T;
+};
+
+class MatrixFree {
+ public:
+  // The problem's gram must be a kernel to evaluate, which is referred to; its targets, shift and precision
+  // come later.
+  MatrixFree(const Context& context, const Problem& problem, Draw draw, Index n_centres);
+
+  Index samples() const { return Q_.rows(); }
+  const IndexList& kept() const { return basis_.kept; }
+  Index rank() const { return functions_.rank(); }  // of the preconditioner
+  double trace() const { return trace_; }           // of H
+  double seconds() const { return seconds_; }       // that it took to be made
+
+  // X <- ΠX
+  void project(Matrix<double>& X) const;
+  // H V for V = ΠV.
+  Matrix<double> multiply(const Context& context, const Matrix<double>& V) const;
+  // BᵀV for V = ΠV, and the eigenvalues of BBᵀ in the same order.
+  Matrix<double> coordinates(const Context& context, const Matrix<double>& V) const;
+  const Vector<double>& eigenvalues(const Context& context) { return functions_.diagonalize(context); }
+
+  // (H + s) X = B for B = ΠB. Precision float64: double precision throughout; float32 or mixed: products in
+  // single precision, corrected by residuals in double precision; automatic: that of many samples.
+  Gradients<Matrix<double>> solve(const Context& context, const Matrix<double>& B, double shift,
+                                  Precision precision, const GradientsOptions& options,
+                                  const std::optional<FirstGuess<Matrix<double>>>& guess = {}) const;
+
+  // The model of the targets Y (m, k); guess: of z, with its image under H + s.
+  MatrixFreeSolution fit(const Context& context, const Matrix<double>& Y, double shift, Precision precision,
+                         const GradientsOptions& options,
+                         const std::optional<FirstGuess<Matrix<double>>>& guess) const;
+
+  // What is to be added to the prior covariance (n, n) of points, or to its diagonal (n, 1), for the
+  // posterior's, in units of the kernel variance. With τ = C⁻ᵀt and g = Π(W½k - ΦQτ) it is
+  //   τᵀ(QᵀΦQ + s)τ - 2 τᵀQᵀW½k - gᵀ(H + s)⁻¹g.
+  Matrix<double> add_to_covariance(const Context& context, const AskedPoints& points, double shift,
+                                   Precision precision, const GradientsOptions& options, bool diagonal,
+                                   Status& status) const;
+
+ private:
+  Matrix<double> weighted(const Matrix<double>& X) const;
+  template <class S>
+  Matrix<double> kernel_product(const Context& context, const Matrix<double>& V) const;
+  Precision precision_of(Precision asked) const;
+
+  KernelOfRows kernel_;
+  Vector<double> roots_;  // (m) of the sample weights, or empty
+  Basis basis_;
+  Matrix<double> Q_, PhiQ_;  // (m, l)
+  LowRank functions_;
+  double trace_ = 0, seconds_ = 0;
+};
 
 }  // namespace grls

@@ -525,23 +525,71 @@ def gradient(
     left_out_rows: Sequence[int] | NDArray[np.intp] = ...,
     left_out_starts: Sequence[int] | NDArray[np.intp] = ...,
 ) -> Gradient: ...
-def solve_cg(
-    *,
-    formula: Formula,
-    data: Any,
-    T: _Floats,
-    Y: _Floats,
-    weights: _Floats | None,
-    shift: float,
-    dependence: float,
-    precision: str = "double",
-    tolerance: float,
-    max_iterations: int,
-    n_centres: int = 0,
-    report: Callable[[int, float, bool], object] | None = None,
-    threads: int = 0,
-) -> Solution: ...
-def solve_cg_bytes(*, m: int, n_outputs: int, n_centres: int = 0) -> float: ...
+
+class MatrixFree:
+    def __init__(
+        self,
+        *,
+        formula: Formula,
+        data: Any,
+        T: _Floats,
+        weights: _Floats | None,
+        dependence: float,
+        n_centres: int = 0,
+        pivoted: bool = False,
+        threads: int = 0,
+    ) -> None: ...
+    @property
+    def trace(self) -> float: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def kept(self) -> list[int]: ...
+    def fit(
+        self,
+        *,
+        Y: _Floats,
+        shift: float,
+        precision: str = "double",
+        tolerance: float,
+        max_iterations: int,
+        guess: _Floats | None = None,
+        image: _Floats | None = None,
+        report: Callable[[int, float, bool], object] | None = None,
+        threads: int = 0,
+    ) -> Solution: ...
+    def solve(
+        self,
+        *,
+        B: _Floats,
+        shift: float,
+        precision: str = "double",
+        tolerance: float,
+        max_iterations: int,
+        guess: _Floats | None = None,
+        image: _Floats | None = None,
+        report: Callable[[int, float, bool], object] | None = None,
+        threads: int = 0,
+    ) -> tuple[_Floats, _Floats, int, _Floats, Status]: ...
+    def project(self, X: _Floats) -> _Floats: ...
+    def multiply(self, *, V: _Floats, threads: int = 0) -> _Floats: ...
+    def coordinates(self, *, V: _Floats, threads: int = 0) -> _Floats: ...
+    def eigenvalues(self, *, threads: int = 0) -> _Floats: ...
+    def covariance(
+        self,
+        *,
+        K: _Floats,
+        T_new: _Floats,
+        diagonal: bool,
+        shift: float,
+        precision: str = "double",
+        tolerance: float,
+        max_iterations: int,
+        report: Callable[[int, float, bool], object] | None = None,
+        threads: int = 0,
+    ) -> tuple[_Floats, Status]: ...
+
+def matrix_free_bytes(*, m: int, n_columns: int, n_centres: int = 0) -> float: ...
 def conjugate_gradients(
     *,
     multiply: Callable[[_Floats, str], _Floats],

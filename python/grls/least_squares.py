@@ -21,7 +21,7 @@ from ._models.regression import Regression
 from ._models.regression_summary import UncertainSummary
 from ._models.samples import FreeFeatures, Samples, Training, require_groups
 from ._models.summaries import ClassificationSummary, Solved, require_exact
-from ._selection import kernel_choice, kernel_parameters, metric, regularization
+from ._selection import by_gradients, kernel_choice, kernel_parameters, metric, regularization
 from ._selection.choice import Choice, squared_error
 from ._selection.variances import GivenVariances
 from ._solvers import matrix_free, memory
@@ -34,7 +34,6 @@ from ._validation import (
     integer,
     number_or_choice,
     real,
-    require_number_for_gradients,
 )
 from .exceptions import NotPositiveDefiniteError
 from .kernels.origin import about_the_data
@@ -168,6 +167,22 @@ class _GRLS(KernelMachine):
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
             self._stages.done("kernel")
+        if self.solver == "cg":
+            found = by_gradients.select(
+                problem,
+                samples.targets,
+                by,
+                grid,
+                per_output=self.per_output,
+                counts=counts,
+                variances=given,
+                seed=self.random_state,
+                max_iter=self.max_iter,
+                report=self._stages.report,
+            )
+            self._stages.done("regularization")
+            chosen = found.selection.chosen
+            return Chosen(kernel, problem, chosen, tau, None, found.selection, record, found)
         selection = regularization.select(
             problem,
             samples.targets,
@@ -225,7 +240,8 @@ class _GRLS(KernelMachine):
 
     def _solve(self, chosen: Chosen, targets: FloatArray, precision: str) -> Outputs:
         if self.solver == "cg":
-            solution = matrix_free.solve(
+            found = chosen.by_gradients
+            outputs = matrix_free.solve_outputs(
                 chosen.problem,
                 targets,
                 chosen.regularization,
@@ -233,8 +249,9 @@ class _GRLS(KernelMachine):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 report=self._stages.report,
+                system=None if found is None else found.system,
+                guess=None if found is None else found.guess,
             )
-            outputs = Outputs.join([(slice(None), solution)], targets.shape[1])
         else:
             outputs = solve_outputs(
                 chosen.problem,
@@ -264,8 +281,11 @@ class _GRLS(KernelMachine):
         self.n_iter_ = max(1, solution.iterations)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
         self._forget("logo_predictions_", "logo_score_")
-        self._forget("optimization_", "criterion_surface_", "_estimation_error", "_posterior_kept")
-        self._forget("metric_", "feature_importances_")
+        self._forget("optimization_", "criterion_surface_", "_estimation_error")
+        self._forget("_posterior_kept", "_solver_kept")
+        self._forget("metric_", "feature_importances_", "regularization_range_")
+        if chosen.by_gradients is not None:
+            self.regularization_range_ = chosen.by_gradients.between
         if chosen.record is not None:
             self.optimization_ = chosen.record
             if isinstance(chosen.record, kernel_parameters.GridSearch):
@@ -331,7 +351,18 @@ class _GRLS(KernelMachine):
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=1)
         if choice(self.solver, "solver", ("cholesky", "cg")) == "cg":
-            require_number_for_gradients(self.regularization)
+            by, given = self.regularization, self._given_variances()
+            known = not isinstance(by, str) or None not in (given.kernel, given.noise)
+            if not known and by not in by_gradients.CRITERIA:
+                raise ValueError(
+                    f'solver="cg" cannot choose the regularization by {by!r}, which leaves rows out: '
+                    'use "gcv" or "reml", give regularization a number, or use solver="cholesky"'
+                )
+            if self._optimizes():
+                raise ValueError(
+                    'solver="cg" chooses the regularization, but no parameters of the kernel: optimize them '
+                    "on fewer rows, and give the kernel that comes out"
+                )
             if self.formulation != "exact" or self.feature_variance != np.inf:
                 raise ValueError('solver="cg" needs formulation="exact" and feature_variance=inf')
 
@@ -442,10 +473,14 @@ _PARAMETERS = """Parameters
     n_restarts : int, default=0
         Further starts, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None
-        Where the random starts come from; an int makes them reproducible.
+        Where the random starts come from; an int makes them reproducible. With ``solver="cg"`` also the
+        random vectors, which None leaves as they are.
     solver : {{"cholesky", "cg"}}, default="cholesky"
         "cg" stores no matrix: conjugate gradients evaluate the kernel again in every step, so that memory
-        grows as m. It needs a number for `regularization` and is for more samples than a matrix has room for.
+        grows as m. It is for more samples than a matrix has room for. γ is a number, or chosen by "gcv" or
+        "reml" with traces that 16 random vectors estimate (`random_state`), for several fits' worth of work;
+        `regularization_range_` tells what they leave open. Variances of m/50 points or fewer at a time are
+        solved for; more need the factor of a matrix.
     tol : float, default=1e-8
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=1000
@@ -480,6 +515,8 @@ _PARAMETERS = """Parameters
         The features' variance used.
     regularization_path_ : ndarray of shape (g,)
         The γ tried, when γ was chosen.
+    regularization_range_ : ndarray of shape (2,) or (2, k)
+        With ``solver="cg"``, when γ was chosen: what each half of the random vectors would have chosen.
     criterion_path_ : ndarray of shape (g,) or (g, k)
         The criterion there; smaller is better, and infinite where the matrix is not positive definite.
     optimization_ : Optimization or GridSearch

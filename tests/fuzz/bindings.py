@@ -176,14 +176,40 @@ class Calls:
             precision=pick(self.rng, ["double", "single", "mixed", "auto"]),
         )
 
-    def solve_cg(self):
-        return _core.solve_cg, self._of_rows(
-            shift=1.0,
+    def MatrixFree(self):
+        """The solver without a matrix, and what it solves."""
+        made = self._of_rows(
             dependence=1e-9,
-            precision=pick(self.rng, ["double", "single", "mixed", "auto"]),
-            tolerance=1e-6,
-            max_iterations=20,
             n_centres=int(self.rng.integers(0, self.n)),
+            pivoted=bool(self.rng.random() < 0.5),
+        )
+        del made["Y"]
+        if self.rng.random() < 0.3:
+            return _core.MatrixFree, made
+        made["formula"] = _core.Formula([([], [], [])], [("gaussian", 0, 1.0, 0.0, 0)])
+        solver = _core.MatrixFree(**made)
+        how = {
+            "shift": 1.0,
+            "precision": pick(self.rng, ["double", "single", "mixed", "auto"]),
+            "tolerance": 1e-6,
+            "max_iterations": 20,
+            "threads": self.threads,
+        }
+        some = self.rng.normal(size=(self.n, self.k))
+        begun = {"guess": some, "image": some} if self.rng.random() < 0.3 else {}
+        T_new = self.rng.normal(size=(4, self.T.shape[1]))
+        asked = {"K": self.rng.normal(size=(self.n, 4)), "T_new": T_new, "diagonal": True}
+        return pick(
+            self.rng,
+            [
+                (solver.fit, {"Y": self.Y, **begun, **how}),
+                (solver.solve, {"B": self.Y, **begun, **how}),
+                (solver.covariance, {**asked, **how}),
+                (solver.project, {"X": self.Y}),
+                (solver.multiply, {"V": self.Y, "threads": self.threads}),
+                (solver.coordinates, {"V": self.Y, "threads": self.threads}),
+                (solver.eigenvalues, {"threads": self.threads}),
+            ],
         )
 
     def path(self):
@@ -514,7 +540,7 @@ class Calls:
         """Estimates of memory."""
         sizes = {
             "solve_bytes": {"order": 9, "precision": "double"},
-            "solve_cg_bytes": {"m": 9, "n_outputs": 1, "n_centres": 3},
+            "matrix_free_bytes": {"m": 9, "n_columns": 1, "n_centres": 3},
             "path_bytes": {"m": 9, "n_outputs": 1, "n_shifts": 5, "leave_one_out": True, "n_features": 1},
             "gradient_bytes": {"m": 9, "criterion": "loo", "n_columns": 3, "n_left_out": 2},
             "posterior_bytes": {"m": 9, "n_features": 3},

@@ -1,5 +1,7 @@
 """The exact model by conjugate gradients: the answer of the factorisation, without its matrix."""
 
+import pickle
+
 import numpy as np
 import pytest
 from builders import with_threads
@@ -104,7 +106,9 @@ def test_steps_run_out_with_a_warning_that_names_the_knob():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"regularization": "loo"}, "cannot choose it by 'loo': give regularization a number"),
+        ({"regularization": "loo"}, 'cannot choose the regularization by \'loo\'.*"gcv" or "reml"'),
+        ({"regularization": "logo"}, "cannot choose the regularization by 'logo'"),
+        ({"regularization": "reml", "optimize": True}, "no parameters of the kernel"),
         ({"formulation": "published"}, 'needs formulation="exact"'),
         ({"feature_variance": 1.0}, "feature_variance=inf"),
         ({"regularization": 0.0}, "positive regularization"),
@@ -131,6 +135,80 @@ def test_a_matrix_too_large_points_to_conjugate_gradients(monkeypatch):
 def test_progress_is_told_when_asked_for(capsys):
     GRLSRegressor(Gaussian(0.4), regularization=1e-3, solver="cg", verbose=1).fit(X, Y)
     assert "relative residual" in capsys.readouterr().out
+
+
+def points(count):
+    """So few rows that they are solved for."""
+    return X_NEW[:count]
+
+
+@pytest.mark.parametrize("features", [None, "linear"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_variances_of_a_few_points_are_solved_for(features, weights, monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    direct, free = (model.fit(X, Y, weights) for model in pair(features=features))
+    got, wanted = (model.predict(points(10), return_std=True)[1] for model in (free, direct))
+    assert "_posterior_kept" not in vars(free)
+    assert "_solver_kept" in vars(free)
+    assert_allclose(got, wanted, rtol=1e-6)
+    got, wanted = (model.predict(points(10), return_cov=True)[1] for model in (free, direct))
+    assert_allclose(got, wanted, atol=1e-8 * np.abs(wanted).max())
+    assert_allclose(got, got.swapaxes(0, 1))
+
+
+def test_variances_of_conditionally_definite_kernels_are_solved_for():
+    direct, free = (model.fit(X, Y[:, 0]) for model in pair(kernel=ThinPlate()))
+    got, wanted = (model.predict(points(10), return_std=True)[1] for model in (free, direct))
+    assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_variances_of_many_points_need_room_for_a_factor(monkeypatch):
+    model = pair()[1].fit(X, Y[:, 0])
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 10**6)
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 20)
+    with pytest.raises(MemoryError, match="at most 14 rows at a time"):
+        model.predict(X_NEW, return_std=True)
+    assert len(model.predict(points(14), return_std=True)[1]) == 14
+
+
+def test_what_variances_are_solved_with_is_no_part_of_a_file():
+    model = pair()[1].fit(X, Y[:, 0])
+    before = len(pickle.dumps(model))
+    model.predict(points(3), return_std=True)
+    assert len(pickle.dumps(model)) == before
+
+
+def test_uniform_and_pivoted_centres_lead_to_the_same_model(monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    expected = pair()[1].fit(X, Y).predict(X_NEW)
+    monkeypatch.setattr("grls._solvers.matrix_free._PIVOTED", False)
+    assert_allclose(pair()[1].fit(X, Y).predict(X_NEW), expected, atol=1e-8)
+
+
+def test_pivoted_centres_need_fewer_steps_where_rows_crowd(monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    rng = np.random.default_rng(1)
+    crowded = np.vstack([0.02 * rng.standard_normal((600, 2)), rng.uniform(-1, 1, size=(100, 2))])
+    steps = []
+    for pivoted in (True, False):
+        monkeypatch.setattr("grls._solvers.matrix_free._PIVOTED", pivoted)
+        model = GRLSRegressor(Gaussian(0.3), regularization=1e-5, solver="cg")
+        steps.append(model.fit(crowded, Y[:, 0]).n_iter_)
+    assert 2 * steps[0] < steps[1]
+
+
+def test_pivoted_centres_do_not_depend_on_the_order_of_rows(monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    order = RNG.permutation(len(X))
+    straight, shuffled = pair()[1].fit(X, Y), pair()[1].fit(X[order], Y[order])
+    assert shuffled.n_iter_ == straight.n_iter_
+    assert_allclose(shuffled.dual_coef_, straight.dual_coef_[order], atol=1e-7)
+
+
+def test_rows_that_repeat_leave_the_preconditioner_its_rank():
+    repeated = np.repeat(X[:20], 10, axis=0)
+    direct, free = (model.fit(repeated, Y[:200]) for model in pair(features="constant"))
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=1e-7)
 
 
 def test_variances_of_sparse_data():

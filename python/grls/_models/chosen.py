@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._selection import regularization
+from .._selection.by_gradients import Found
 from .._selection.kernel_choice import KernelChoice
 from .._selection.kernel_parameters import GridSearch, Optimization
 from .._selection.metric import Metric
@@ -31,6 +32,7 @@ class Chosen:
     parts: SplitFeatures | None = None  # free and penalised features, where the variance is finite
     selection: regularization.Selection | None = None
     record: Record | None = None
+    by_gradients: Found | None = None  # how γ was chosen without a matrix
 
     @property
     def penalises(self) -> bool:

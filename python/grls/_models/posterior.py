@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.matrix_free import MatrixFree, MatrixFreePosterior
 from .._solvers.posterior import Posterior
 from .._validation import FloatArray, integer
 from ..kernels import Function
@@ -24,10 +25,11 @@ _WAY_OUT = "ask for fewer rows at a time"
 class FittedPosterior:
     """Covariances of a fitted model at any points, from a factor of 4m² bytes for each γ.
 
-    Where the factors are not kept, one at a time is made in each call.
+    Where the factors are not kept, one at a time is made in each call. `solves`: there are none, and each
+    point that is asked about is solved for.
     """
 
-    def __init__(self, model: Any, *, keeps: bool) -> None:
+    def __init__(self, model: Any, *, keeps: bool, solves: bool = False) -> None:
         self._kernel, self._samples = model.kernel_, model.X_fit_
         if self._kernel.pairwise:
             self._kernel.diagonal(None)  # refuses: nothing is known of k(x, x)
@@ -39,9 +41,15 @@ class FittedPosterior:
         # The formula of Φ + τZZᵀ with its points; None: the kernel gives matrices only.
         self._whole = None if problem.gram.formula is None else (problem.gram.formula, problem.X)
         each: list[float] = list(dict.fromkeys(self.gammas.tolist()))
-        self._require_room(len(each) if keeps else 1)
-        self._factors: dict[float, Posterior] = {}
+        self._factors: dict[float, Posterior | MatrixFreePosterior] = {}
         self._problem: KernelProblem | None = None
+        if solves:
+            system = MatrixFree(problem, points_at_a_time(self.n_samples))
+            self._factors = {
+                gamma: MatrixFreePosterior(system, gamma, max_iter=model.max_iter) for gamma in each
+            }
+            return
+        self._require_room(len(each) if keeps else 1, solvable=getattr(model, "solver", None) == "cg")
         if keeps:
             self._factors = {gamma: problem.posterior(gamma) for gamma in each}
         else:
@@ -52,16 +60,19 @@ class FittedPosterior:
         """How many samples there are."""
         return int(self._samples.shape[0])
 
-    def _require_room(self, n_factors: int) -> None:
+    def _require_room(self, n_factors: int, *, solvable: bool) -> None:
         stored = 8.0 * self.n_samples**2 if self._whole is None else 0.0
         remedy = "" if n_factors == 1 else "; keep_factor=False takes one factor at a time"
+        if solvable:
+            most = points_at_a_time(self.n_samples)
+            remedy = f'; solver="cg" needs no factor for variances of at most {most} rows at a time'
         memory.require(
             n_factors * memory.posterior_bytes(self.n_samples, self._n_free) + stored,
             f"a variance beside {self.n_samples} samples",
             "use NystromGRLSRegressor, or fewer samples" + remedy,
         )
 
-    def by_gamma(self, compute: Callable[[Posterior], FloatArray]) -> dict[float, FloatArray]:
+    def by_gamma(self, compute: Callable[[Any], FloatArray]) -> dict[float, FloatArray]:
         """Return what `compute` makes of the factor of each γ."""
         if self._problem is None:
             return {gamma: compute(factor) for gamma, factor in self._factors.items()}
@@ -117,23 +128,36 @@ class FittedPosterior:
         return self.by_gamma(blocks)
 
 
+def points_at_a_time(n_samples: int) -> int:
+    """Return for how many points systems are solved rather than a factor made, which would cost as much."""
+    return max(1, n_samples // 50)
+
+
+_KEPT = ("_posterior_kept", "_solver_kept")
+
+
 class PosteriorFunction(RegressionFunction):
     """A regressor with a posterior; subclasses have the parameter `keep_factor`."""
 
     def __getstate__(self) -> Any:
         # A factor is made again where it is needed: models in files stay small.
-        return {name: value for name, value in super().__getstate__().items() if name != "_posterior_kept"}
+        return {name: value for name, value in super().__getstate__().items() if name not in _KEPT}
 
-    def _posterior(self) -> FittedPosterior:
-        """Return the posterior; made when first asked for, and kept with `keep_factor`."""
+    def _posterior(self, n_points: int) -> FittedPosterior:
+        """Return the posterior for so many points; made when first asked for, and kept with `keep_factor`."""
         if self.formulation != "exact":
             raise ValueError('variances are those of formulation="exact"')
-        known: FittedPosterior | None = self.__dict__.get("_posterior_kept")
+        solves = getattr(self, "solver", None) == "cg" and n_points <= points_at_a_time(self.X_fit_.shape[0])
+        if solves and "_posterior_kept" in self.__dict__:
+            solves = False  # the factor is there already
+        name = _KEPT[solves]
+        known: FittedPosterior | None = self.__dict__.get(name)
         if known is None or not np.array_equal(known.gammas, self._gammas()) or not self.keep_factor:
-            known = FittedPosterior(self, keeps=bool(self.keep_factor))
-            self.__dict__.pop("_posterior_kept", None)
+            known = FittedPosterior(self, keeps=bool(self.keep_factor), solves=solves)
+            for old in _KEPT:
+                self.__dict__.pop(old, None)
             if self.keep_factor:
-                self._posterior_kept = known
+                setattr(self, name, known)
         return known
 
     def _gammas(self) -> FloatArray:
@@ -156,7 +180,7 @@ class PosteriorFunction(RegressionFunction):
         """Return the variance of the function at points, (n, k), or the covariance, (n, n, k)."""
         if covariance:
             self._require_room_for_covariance(len(T))
-        return self._in_units(self._posterior().function(points, T, covariance=covariance))
+        return self._in_units(self._posterior(len(T)).function(points, T, covariance=covariance))
 
     def _require_room_for_covariance(self, n_points: int) -> None:
         outputs = len(self.kernel_variance_)
@@ -208,7 +232,7 @@ class PosteriorFunction(RegressionFunction):
         n_points, n_outputs = mean.shape
         noise_at = self._noise_at(noise, points) if with_noise else None
         self._require_room_for_covariance(n_points)
-        posterior = self._posterior()
+        posterior = self._posterior(n_points)
         z = rng.standard_normal((n_outputs, n_points, n_draws))
         out = np.empty((n_points, n_outputs, n_draws))
         gammas = self._gammas()
@@ -232,7 +256,7 @@ class PosteriorFunction(RegressionFunction):
     def _deviations(
         self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
     ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
-        learnt = np.sqrt(np.maximum(self._in_units(self._posterior().learnt(points)), 0))
+        learnt = np.sqrt(np.maximum(self._in_units(self._posterior(len(T)).learnt(points)), 0))
         if self._undefined:  # a kernel that is known up to polynomials: which part has them?
             learnt[:] = np.nan
         terms = {name: self._shaped(self._deviation(a)) for name, a in columns.items()}

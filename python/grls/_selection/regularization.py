@@ -192,7 +192,7 @@ def warn_of_unusual_weights(counts: FloatArray | None, criterion: str) -> bool:
     return unusual
 
 
-def _require_rows(merged: Merged[Any], criterion: str) -> None:
+def require_rows(merged: Merged[Any], criterion: str) -> None:
     """ValueError where the features leave a criterion nothing to go by."""
     m, T = len(merged.targets), merged.problem.T
     if m <= T.shape[1] and np.linalg.matrix_rank(T) == m:
@@ -209,7 +209,7 @@ def _require_rows(merged: Merged[Any], criterion: str) -> None:
 
 
 @dataclass
-class _Judge:
+class Judge:
     """The criterion at any point of a path."""
 
     merged: Merged[Any]
@@ -263,26 +263,26 @@ class _Judge:
 
 
 @dataclass
-class _Curve:
+class Curve:
     """The criterion at shifts in ascending order, for each of some variances of the features."""
 
     shifts: FloatArray  # (g,)
     plane: FloatArray  # (v, g, n_outputs)
     errors: FloatArray  # of the same shape
-    points: list[tuple[_Judge, int]]  # (g,): who judged a shift, and where it is on its path
+    points: list[tuple[Judge, int]]  # (g,): who judged a shift, and where it is on its path
 
     @classmethod
-    def of(cls, judge: _Judge, variances: list[float]) -> _Curve:
+    def of(cls, judge: Judge, variances: list[float]) -> Curve:
         plane = judge.plane(variances)
         shifts = np.asarray(judge.path.shifts)
         return cls(shifts, plane, judge.errors(plane), [(judge, g) for g in range(len(shifts))])
 
-    def joined(self, other: _Curve) -> _Curve:
+    def joined(self, other: Curve) -> Curve:
         """Return both as one curve."""
         shifts = np.concatenate([self.shifts, other.shifts])
         order = np.argsort(shifts, kind="stable")
         points = self.points + other.points
-        return _Curve(
+        return Curve(
             shifts[order],
             np.concatenate([self.plane, other.plane], axis=1)[:, order],
             np.concatenate([self.errors, other.errors], axis=1)[:, order],
@@ -304,7 +304,7 @@ class _Curve:
 _PRECISION = 2e-5
 
 
-def _refined_shifts(curve: _Curve, variance: int, value_at: Callable[[float], FloatArray]) -> list[float]:
+def refined_shifts(curve: Curve, variance: int, value_at: Callable[[float], FloatArray]) -> list[float]:
     """Return for each output where between the neighbours of the best shift the criterion is smallest."""
     out = []
     seen: dict[float, FloatArray] = {}
@@ -350,7 +350,7 @@ def evaluate(
     merged = merge(problem, targets, counts, labels if criterion == "logo" else None)
     merged.penalised = penalised
     m = len(merged.targets)
-    _require_rows(merged, criterion)
+    require_rows(merged, criterion)
     per_sample = criterion in LEAVE_OUT or (criterion == "gcv" and bool(penalised))
     shifts, relative = shifts_to_try(specification, m, problem.total_weight)
     of_groups = 0.0 if merged.groups is None else memory.leave_out_bytes(m, merged.groups.largest)
@@ -365,32 +365,32 @@ def evaluate(
         reduced = merged.problem.reduced(merged.targets, leave_one_out=per_sample)
     n_outputs = targets.shape[1] if per_output else 1
 
-    def judge_at(shifts: FloatArray, *, relative: bool = False) -> _Judge:
+    def judge_at(shifts: FloatArray, *, relative: bool = False) -> Judge:
         if reduced is None:
             path = merged.problem.path(merged.targets, shifts, relative=relative, leave_one_out=per_sample)
         else:
             path = reduced.at(shifts, relative=relative)
-        return _Judge(merged, path, criterion, loss, targets, n_outputs, reduced, variances)
+        return Judge(merged, path, criterion, loss, targets, n_outputs, reduced, variances)
 
     judge = judge_at(shifts, relative=relative)
     tried = _feature_variances(penalised, judge.path.unit)
-    curve = _Curve.of(judge, tried)
+    curve = Curve.of(judge, tried)
     if np.isinf(curve.plane).all(axis=(0, 1)).any():
         if np.isfinite(judge.path.trace).any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     v = curve.best_variance()
     if refine and relative:
-        found = _refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([tried[v]])[0, 0])
+        found = refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([tried[v]])[0, 0])
         if found:
-            curve = curve.joined(_Curve.of(judge_at(np.array(found)), tried))
+            curve = curve.joined(Curve.of(judge_at(np.array(found)), tried))
             v = curve.best_variance()
     if penalised and criterion in LEAVE_OUT and not _gains(curve, v, tried, merged):
         v = tried.index(0.0)
     return _selection(curve, v, tried[v], merged, per_output=per_output)
 
 
-def _gains(curve: _Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:
+def _gains(curve: Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:
     """Whether features of the v-th variance lower the errors of the rows left out beyond chance.
 
     What they promise is an average over the rows that are there; where it is within half its standard
@@ -406,7 +406,7 @@ def _gains(curve: _Curve, v: int, variances: list[float], merged: Merged[Any]) -
     return bool(mean > 0.5 * np.sqrt(variance))
 
 
-def _selection(curve: _Curve, v: int, variance: float, merged: Merged[Any], *, per_output: bool) -> Selection:
+def _selection(curve: Curve, v: int, variance: float, merged: Merged[Any], *, per_output: bool) -> Selection:
     """Return what a curve says at the v-th variance of the features."""
     best = curve.best(v)
     gammas = curve.shifts / merged.total_weight
