@@ -227,9 +227,7 @@ class _GRLS(KernelMachine):
         else:
             diagonal = self.optimize == "metric_diagonal"
             kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=self._stages)
-        if kernel.reads_given:
-            record.metric = metric.scaled_metric(kernel, X, weights)
-            kernel, samples.X = kernel.fit_views(X)
+        kernel, samples.X = metric.seen_by(kernel, record, X, weights)
         return kernel, record
 
     def _learns_metric(self) -> bool:
@@ -414,11 +412,14 @@ _PARAMETERS = """Parameters
     kernel : Kernel, str or callable, default="auto"
         "auto": chosen from the data, whatever the units of the columns: the family (Matérn 3/2 and 5/2,
         Gaussian, Laplace) and a width for each column, by restricted likelihood (regression) and
-        leave-one-out on some of the rows; of sparse data or more than 50 columns one width for all, and the
-        linear kernel beside them. An object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of
-        several, or one on a view of X, ``Linear().after(TfidfVectorizer())``, for which X may be a list of
-        documents; a name from the table there (``"gaussian"``, ``"matern"``, ``"thin_plate"``,
-        ``"precomputed"``, …); or a function ``k(X, Z)`` that returns the matrix.
+        leave-one-out on some of the rows. Columns that are constant, or others in other units, are left out;
+        beside those with long tails their normal scores are read (`grls.features.NormalScores`), and columns
+        of at most 30 values are compared as labels too, where that predicts rows better that are left out.
+        Of sparse data or more than 50 columns one width for all, and the linear kernel beside them. An object
+        of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
+        ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name from the table
+        there (``"gaussian"``, ``"matern"``, ``"thin_plate"``, ``"precomputed"``, …); or a function
+        ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.

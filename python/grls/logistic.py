@@ -28,7 +28,7 @@ from ._models.smooth_machine import (
     solver_features,
     solver_problem,
 )
-from ._selection import kernel_choice
+from ._selection import kernel_choice, metric
 from ._selection.choice import Choice
 from ._selection.regularization import warn_of_unusual_weights
 from ._selection.starts import drawn_rows
@@ -220,7 +220,10 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         if not isinstance(self.regularization, str):
             return super()._chosen_kernel(choose, training, prepare, stages)
         choose.counts = row_counts(self, training.samples.y, training.samples.weights)
-        return kernel_choice.choose_kernel(choose, noisy=False, prepare=prepare, stages=stages)
+        kernel, record = kernel_choice.choose_kernel(choose, noisy=False, prepare=prepare, stages=stages)
+        samples = training.samples
+        kernel, samples.X = metric.seen_by(kernel, record, samples.X, samples.weights)
+        return kernel, record
 
     def _equivalent_shift(self, training: Training) -> float:
         # A squared error of ±1 has the curvature 2, the logistic loss 1/4 at most.

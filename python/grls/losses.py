@@ -521,10 +521,8 @@ class GRRegressor(Regression, FamilySummary):
             return super()._chosen_kernel(choose, training, prepare, stages)
         choose.counts = training.samples.weights
         kernel, record = kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
-        if kernel.reads_given:  # a metric that was learnt
-            X, weights = training.samples.X, training.samples.weights
-            record.metric = metric.scaled_metric(kernel, X, weights)
-            kernel, training.samples.X = kernel.fit_views(X)
+        samples = training.samples
+        kernel, samples.X = metric.seen_by(kernel, record, samples.X, samples.weights)
         return kernel, record
 
     def _equivalent_shift(self, training: Training) -> float:

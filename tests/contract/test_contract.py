@@ -34,7 +34,16 @@ from grls import (
 )
 from grls.conformal import ConformalRegressor
 from grls.datasets import MutualInformationWords
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups, Indicators, PolynomialTrend
+from grls.features import (
+    PLSA,
+    Columns,
+    EstimatorFeatures,
+    GeodesicKNN,
+    Groups,
+    Indicators,
+    NormalScores,
+    PolynomialTrend,
+)
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -80,6 +89,7 @@ y = Y[:, 0]
         GeodesicKNN(),
         EstimatorFeatures(GaussianNB()),
         Indicators(),
+        NormalScores(),
         ConformalRegressor(LinearRegression()),
         ConformalRegressor(
             LinearRegression(), kernel=Gaussian(1.0), regularization=1e-2, cv=2, alpha=[0.2, 0.4]

@@ -52,6 +52,7 @@ from grls.features import (
     Groups,
     Indicators,
     LinearMap,
+    NormalScores,
     PolynomialTrend,
 )
 from grls.kernels import (
@@ -258,6 +259,7 @@ MODELS = {
     ),
     "trend": lambda: (PolynomialTrend(2).fit(X), X),
     "linear map": lambda: (LinearMap(np.ones((3, 2))).fit(X), X),
+    "scores": lambda: (NormalScores([0]).fit(X), X),
     "words": lambda: (MutualInformationWords(n_words=2).fit(np.abs(POINTS), LABELS), np.abs(POINTS)),
     "on Dask": lambda: (pytest.importorskip("grls.dask").NystromGRLSRegressor(n_centers=20).fit(X, y), X),
 }

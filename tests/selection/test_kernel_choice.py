@@ -1,8 +1,16 @@
 """``kernel="auto"``: the kernel that the data speak for, whatever their units."""
 
+import grls
 import numpy as np
 import pytest
-from grls import GRLSClassifier, GRLSRegressor
+from grls import (
+    GRLogisticClassifier,
+    GRLSClassifier,
+    GRLSRegressor,
+    GRRegressor,
+    NystromGRLSRegressor,
+    SVMGBClassifier,
+)
 from grls._selection.kernel_choice import KernelChoice
 from grls.features import Columns
 from grls.kernels import Gaussian, Linear, Matern
@@ -75,6 +83,132 @@ def test_constant_doubled_and_coded_columns():
     assert model.loo_score_ > plain.loo_score_ - 0.02
     flat = GRLSRegressor(regularization=1e-3).fit(np.ones((20, 2)), y[:20])
     assert flat.predict([[1.0, 1.0]]) == pytest.approx(y[:20].mean())
+
+
+def constant(X):
+    return np.column_stack([np.full(len(X), 1e9), X, np.full(len(X), -7.0)])
+
+
+def doubled(X):
+    return np.column_stack([X, X[:, 0], 5 - 3e4 * X[:, 1]])
+
+
+@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier, SVMGBClassifier])
+@pytest.mark.parametrize("more", [constant, doubled])
+@pytest.mark.parametrize("m", [12, 450])
+def test_columns_that_tell_nothing_do_not_matter(estimator, more, m):
+    X, y = table(m=m)
+    new, _ = table(m=20, seed=1)
+    if estimator is not GRLSRegressor:
+        y = labels_of(y)
+    options = {"C": 1.0} if estimator is SVMGBClassifier else {}
+    values = "predict" if estimator is GRLSRegressor else "decision_function"
+    as_given = getattr(estimator(**options).fit(X, y), values)(new)
+    found = getattr(estimator(**options).fit(more(X), y), values)(more(new))
+    assert_allclose(found, as_given, rtol=0, atol=1e-9)
+
+
+def test_a_column_that_was_constant_may_change_later():
+    X, y = table(m=60)
+    model = GRLSRegressor().fit(constant(X), y)
+    changed = constant(X)
+    changed[:, 0] = 3.0
+    assert_array_equal(model.predict(changed), model.predict(constant(X)))
+
+
+def with_tails(m=300, seed=0):
+    """Return rows of which one column enters by its logarithm, and another with tails as it is."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(m, 4))
+    X = np.column_stack([np.exp(1.5 * Z[:, 0]), np.exp(Z[:, 1]), Z[:, 2:]])
+    return X, np.sin(2 * Z[:, 0]) + 0.3 * X[:, 1] + 0.5 * Z[:, 2] + 0.1 * rng.normal(size=m)
+
+
+def with_codes(m=300, seed=0):
+    """Return rows with codes that have no order, and a number of few values that has one."""
+    rng = np.random.default_rng(seed)
+    codes, steps = rng.integers(0, 9, size=m), rng.integers(0, 6, size=m)
+    effects = np.random.default_rng(100).permutation(9)
+    x = rng.normal(size=m)
+    y = 0.5 * effects[codes] + np.sin(2 * x) * (1 + 0.3 * steps) + 0.1 * rng.normal(size=m)
+    return np.column_stack([x, codes, steps, rng.normal(size=m)]), y
+
+
+READ_OTHERWISE = {"scores": with_tails, "labels": with_codes}
+
+
+@pytest.fixture(scope="module", params=READ_OTHERWISE)
+def otherwise(request):
+    X, y = READ_OTHERWISE[request.param]()
+    return request.param, X, y, GRLSRegressor().fit(X, y)
+
+
+def test_columns_are_read_otherwise_where_that_predicts_better(otherwise):
+    how, X, y, model = otherwise
+    new, truth = READ_OTHERWISE[how](m=500, seed=1)
+    as_they_are = GRLSRegressor(Matern("medians"), optimize=True).fit(X, y)
+    assert how in model.optimization_.candidates[model.optimization_.best].name
+    assert model.score(new, truth) > 0.95
+    assert 1 - model.score(new, truth) < 0.5 * (1 - as_they_are.score(new, truth))
+
+
+def test_columns_read_otherwise_in_other_units_and_order(otherwise):
+    _, X, y, model = otherwise
+    units = 10.0 ** np.array([6, -6, 3, -3])
+    assert_allclose(GRLSRegressor().fit(X * units, y).predict(X * units), model.predict(X), atol=1e-6)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert_allclose(GRLSRegressor().fit(X[order], y[order]).predict(X), model.predict(X), atol=1e-6)
+    counts = np.where(np.arange(len(X)) % 50 == 0, 2, 1)
+    weighted = GRLSRegressor().fit(X, y, sample_weight=counts)
+    repeated = GRLSRegressor().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
+
+
+def test_columns_read_otherwise_go_with_everything(otherwise, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    how, X, y, model = otherwise
+    rows = X[:20]
+    mean, std = model.predict(rows, return_std=True)
+    assert np.all(std > 0)
+    grls.save(model, tmp_path / "model.grls")
+    assert_array_equal(grls.load(tmp_path / "model.grls").predict(rows), mean)
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    assert_allclose(GRLSRegressor().fit(frame, y).predict(frame[:20]), mean, atol=1e-12)
+    _, known = (by_reml := GRLSRegressor(regularization="reml").fit(X[:120], y[:120])).predict(
+        rows, return_std=True
+    )
+    _, estimated = by_reml.predict(rows, return_std=True, unconditional=True)
+    assert np.all(estimated >= known * (1 - 1e-9))
+    if how == "labels":
+        with pytest.raises(ValueError, match="compares labels"):
+            model.predict(rows, return_gradient=True)
+    else:
+        assert model.predict(rows, return_gradient=True)[1].shape == rows.shape
+
+
+def test_columns_read_otherwise_by_other_models(otherwise):
+    how, X, y, _ = otherwise
+    nystrom = NystromGRLSRegressor("auto", n_centers=len(X), random_state=0).fit(X, y)
+    assert how in nystrom.optimization_.candidates[nystrom.optimization_.best].name
+    assert nystrom.score(X, y) > 0.97
+    assert GRRegressor(loss="huber").fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("make", READ_OTHERWISE.values(), ids=READ_OTHERWISE)
+@pytest.mark.parametrize("estimator", [GRLSClassifier, GRLogisticClassifier])
+def test_classes_too_may_depend_on_scores_and_labels(estimator, make):
+    X, y = make(m=400)
+    new, truth = make(m=500, seed=1)
+    middle = np.median(y)
+    model = estimator().fit(X, y > middle)
+    as_they_are = estimator(kernel=Matern("medians")).fit(X, y > middle)
+    assert model.score(new, truth > middle) > max(0.85, as_they_are.score(new, truth > middle))
+
+
+def test_ordinary_columns_are_read_as_they_are():
+    X, y = table(m=300)
+    record = GRLSRegressor().fit(X, y).optimization_
+    assert not any("scores" in c.name or "labels" in c.name for c in record.screened + record.candidates)
 
 
 @pytest.mark.parametrize("m", [2, 3, 5, 9, 12])

@@ -47,9 +47,7 @@ def choose_on_sample(
         else:
             diagonal = optimize == "metric_diagonal"
             found, record = metric.metric_of(choose, kernel, diagonal=diagonal, stages=stages)
-        if found.reads_given:
-            record.metric = metric.scaled_metric(found, points, None)
-            found, _ = found.fit_views(points)
+        found, _ = metric.seen_by(found, record, points, None)
         return found, record
     outcome = kernel_parameters.optimize(
         problem,

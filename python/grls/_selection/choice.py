@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
-from ..kernels import Kernel
+from ..kernels import Gaussian, Kernel
 from . import regularization as _selection
 from .regularization import Loss, Selection
 from .starts import drawn_rows
@@ -38,6 +38,10 @@ class Choice:
         """Return the choice on the rows of at most so many points, by the squared error."""
         rows = drawn_rows(self.problem.X, most)
         return self if rows is None else self._of(rows)
+
+    def at(self, points: Any) -> Choice:
+        """Return the choice for kernels that read the rows otherwise."""
+        return replace(self, problem=replace(self.problem, kernel=Gaussian(1.0), X=points))
 
     def halves(self) -> tuple[Choice, Choice]:
         """Return the choice on the rows of half the points, and that on the others."""

@@ -147,7 +147,7 @@ def estimation_error(
 def tuned_parameters(problem: KernelProblem, record: Record) -> Parameters | None:
     """Return the parameters that were chosen, as far as the criterion has derivatives by them."""
     n_columns = problem.X.shape[1]
-    labels = ["sigma"] if isinstance(record, KernelChoice | Metric) else record.parameters
+    labels = ["sigma"] if isinstance(record, Metric) else record.parameters
     names = list(dict.fromkeys(re.sub(r"\[\d+\]$", "", label) for label in labels))
     if not isinstance(record, Optimization):
         names = [name for name in names if _has_derivative(problem.kernel, name, n_columns)]

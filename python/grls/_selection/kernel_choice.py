@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from .choice import Choice
 from .descent import Objective, descend, gamma_limits
 from .metric import learn_metric
 from .parameters import Parameters
+from .readings import Reading
 
 # From the one that is right most often; the widths found for it are where the others start.
 FAMILIES: dict[str, Callable[[Any], Kernel]] = {
@@ -38,6 +40,7 @@ MOST_COLUMNS = 50  # that have widths of their own
 
 # What widths are multiplied by: the median distance is a large one.
 _FACTORS = 2.0 ** np.array([-6, -4, -2, 0, 2])
+_LABEL_FACTORS = (0.25, 1.0)  # of widths of labels, which are the number of their columns
 _REFINED = 2.0 ** np.array([-1, 1])  # and then around the best of these
 
 _AS_GOOD = 1.1  # times the squared error of the best on few rows: this one is tuned too
@@ -52,6 +55,9 @@ _CLEARLY_BETTER = 0.8
 
 # What widths must get the squared error of one scale down to, on rows that they did not see.
 _BETTER_ELSEWHERE = 0.97
+
+# What scores and labels must get the squared error of columns as they are down to, on few rows.
+_RICHER = 0.95
 
 _NO_HELP = 0.95  # of the squared error of the features alone: a kernel that leaves more has found nothing
 
@@ -92,6 +98,7 @@ class KernelChoice:
     candidates: list[Candidate] = field(default_factory=list)
     best: int = 0  # of the candidates
     metric: tuple[FloatArray, FloatArray] | None = None  # where one was learnt: see `Metric`
+    parameters: list[str] = field(default_factory=list)  # names of its widths, but for a metric
 
 
 def start_kernel(X: Any) -> Kernel:
@@ -104,11 +111,14 @@ def _is_wide(X: Any) -> bool:
 
 
 class _Chooser:
-    """Candidates on some rows of the data."""
+    """Candidates on some rows of the data, which the choice has as they are read."""
 
-    def __init__(self, choose: Choice, units: Any, stages: Stages, gammas: Any = 20) -> None:
+    def __init__(
+        self, choose: Choice, units: Any, stages: Stages, gammas: Any = 20, reading: Reading | None = None
+    ) -> None:
         self._choose, self.units, self._stages, self._gammas = choose, units, stages, gammas
         self.n_rows = len(choose.targets)
+        self.reading = reading or Reading()
 
     @property
     def X(self) -> Any:
@@ -116,23 +126,43 @@ class _Chooser:
 
     def in_units(self, units: Any) -> _Chooser:
         """Return the same with columns measured otherwise."""
-        return _Chooser(self._choose, units, self._stages)
+        return _Chooser(self._choose, units, self._stages, reading=self.reading)
+
+    def by(self, reading: Reading, units: FloatArray | None = None) -> _Chooser:
+        """Return the same rows read otherwise; this one reads columns as they are."""
+        points = reading.points(self.X)
+        read = self._choose.at(points)
+        if units is None:
+            units = np.append(start_kernel(points).resolve(points).sigma, reading.label_units)
+        return _Chooser(read, units, self._stages, reading=reading)
 
     def halves(self) -> tuple[_Chooser, Choice]:
         """Return candidates on half the points, and the rows of the others."""
         half, others = self._choose.halves()
-        return _Chooser(half, self.units, self._stages), others
+        return _Chooser(half, self.units, self._stages, reading=self.reading), others
 
     def error_elsewhere(self, kernel: Kernel, others: Choice) -> float:
         """Return the squared error of a kernel at other rows."""
         return self._choose.error_elsewhere(kernel, others)
 
     def candidate(self, name: str, kernel: Kernel) -> Candidate:
-        """Return a kernel with its leave-one-out error at the best γ."""
+        """Return a kernel of the points with its leave-one-out error at the best γ."""
         selection = self._choose(kernel, self._gammas)
         value = np.inf if selection is None else float(selection.criterion.min())
+        return self._told(name, kernel, value)
+
+    def _told(self, name: str, kernel: Kernel, value: float) -> Candidate:
+        name = name if self.reading.is_plain else f"{name}, {self.reading.name}"
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: {self._choose.criterion} error {value:.6g}")
-        return Candidate(name, kernel, value, self.n_rows)
+        return Candidate(name, self.reading.of_rows(kernel), value, self.n_rows)
+
+    def with_widths(self, family: str, widths: _Widths) -> Candidate:
+        """Return the candidate of a family that has these widths."""
+        return self.candidate(family, self.kernel(FAMILIES[family], widths))
+
+    def kernel(self, family: Callable[[Any], Kernel], widths: _Widths) -> Kernel:
+        """Return the kernel of the points that has these widths."""
+        return self.reading.kernel(family, widths.values)
 
     def helps(self, kernel: Kernel) -> bool:
         """Whether leave-one-out finds a kernel better than the features alone, the limit of large γ."""
@@ -144,18 +174,28 @@ class _Chooser:
     ) -> Any:
         """Return the columns' units times what suits them best by a criterion."""
         choose = self._choose if criterion is None else replace(self._choose, criterion=criterion)
-        values: dict[float, float] = {}
+        values: dict[tuple[float, float], float] = {}
 
-        def look(factor: float) -> None:
-            selection = choose(family(factor * self.units), self._gammas)
-            values[factor] = np.inf if selection is None else float(selection.criterion.min())
+        def widths(factor: float, of_labels: float) -> Any:
+            if not self.reading.labels:
+                return factor * self.units
+            is_label = np.arange(len(self.units)) >= self.X.shape[1]
+            return self.units * np.where(is_label, of_labels, factor)
 
-        for factor in _FACTORS:
-            look(float(factor))
+        def look(factor: float, of_labels: float) -> None:
+            selection = choose(self.reading.kernel(family, widths(factor, of_labels)), self._gammas)
+            values[factor, of_labels] = np.inf if selection is None else float(selection.criterion.min())
+
+        def best() -> tuple[float, float]:
+            return min(values, key=values.__getitem__)
+
+        for factor, of_labels in product(_FACTORS, _LABEL_FACTORS if self.reading.labels else (1.0,)):
+            look(float(factor), of_labels)
         if refine:
-            for factor in _REFINED * min(values, key=values.__getitem__):
-                look(float(factor))
-        return min(values, key=values.__getitem__) * self.units
+            factor, of_labels = best()
+            for step in _REFINED:
+                look(float(step * factor), of_labels)
+        return widths(*best())
 
     def with_metric(
         self, name: str, family: Callable[[Any], Kernel], widths: FloatArray, *, tuned: bool, n_rounds: int
@@ -165,11 +205,13 @@ class _Chooser:
         learnt = learn_metric(
             self._choose, family, widths, first_width=width, n_rounds=n_rounds, stages=self._stages
         ).chosen
-        return Candidate(name, family(learnt.width).after(learnt.map), learnt.criterion, self.n_rows)
+        return Candidate(
+            name, self.reading.of_rows(family(learnt.width).after(learnt.map)), learnt.criterion, self.n_rows
+        )
 
     def tuned(self, family: Callable[[Any], Kernel], start: _Widths, **options: Any) -> _Widths:
         """Return widths per column by the restricted likelihood, beginning with others."""
-        kernel = family(start.values)
+        kernel = self.kernel(family, start)
         choose = replace(self._choose, criterion="reml")
         gamma = start.gamma
         if gamma is None:
@@ -177,7 +219,7 @@ class _Chooser:
             if selection is None:
                 return start
             gamma = float(selection.chosen)
-        parameters = Parameters(kernel, ["sigma"], self.X.shape[1])
+        parameters = Parameters(kernel, self.reading.parameters, self.X.shape[1])
         objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts)
         point = np.append(parameters.get(), gamma)
         gammas = gamma_limits(objective, point, choose.problem.total_weight)
@@ -188,7 +230,8 @@ class _Chooser:
 
     def revived(self, family: Callable[[Any], Kernel], tuned: _Widths) -> _Widths:
         """Return widths with which columns that had no say were tried again, if they are better."""
-        values = _revived(tuned.values, self.units)
+        n = self.X.shape[1]
+        values = np.append(_revived(tuned.values[:n], self.units[:n]), tuned.values[n:])
         if np.array_equal(values, tuned.values):
             return tuned
         again = self.tuned(family, _Widths(values, tuned.gamma), **_ON_MANY)
@@ -212,23 +255,43 @@ def choose_kernel(
         Told of each candidate.
     """
     record = KernelChoice()
+    choose, reading = _read(choose)
     X, n_features = choose.problem.X, choose.problem.T.shape[1]
     if len(distinct_rows(X)[0]) - n_features < _FEWEST_ROWS:
-        return start_kernel(X).resolve(X), record
+        return reading.of_rows(start_kernel(X).resolve(X)), record
     few_rows, many_rows = (choose.on(max(most, 4 * n_features)) for most in (SCREENED, TUNED))
     units = start_kernel(X).resolve(few_rows.problem.X).sigma
-    few, many = (_Chooser(rows, units, stages) for rows in (few_rows, many_rows))
+    few, many = (_Chooser(rows, units, stages, reading=reading) for rows in (few_rows, many_rows))
     if _is_wide(X):
         candidates = _without_widths(few, many, prepare, record)
     else:
-        candidates = (_of_values if noisy else _of_labels)(few, many, record)
+        richer = reading.richer(X)
+        candidates = (_of_values if noisy else _of_labels)(few, many, richer, record)
     record.candidates = list(candidates)
     record.best = int(np.argmin([_handicapped(candidate) for candidate in record.candidates]))
-    return record.candidates[record.best].kernel, record
+    best = record.candidates[record.best]
+    if not _is_mixed(best):
+        record.parameters = [name for name in best.kernel.get_params() if name.split("__")[-1] == "sigma"]
+    return best.kernel, record
+
+
+def _read(choose: Choice) -> tuple[Choice, Reading]:
+    """Return the choice on those columns of dense rows that tell something, and how they are read."""
+    X = choose.problem.X
+    if sparse.issparse(X):
+        return choose, Reading()
+    reading = Reading.of(X, MOST_COLUMNS)
+    if _is_wide(X) and (reading.columns is None or len(reading.columns) > MOST_COLUMNS):
+        return choose, Reading()
+    return choose if reading.columns is None else choose.at(reading.chosen(X)), reading
 
 
 def _handicapped(candidate: Candidate) -> float:
-    return candidate.criterion / (_CLEARLY_BETTER if candidate.name.endswith("metric") else 1.0)
+    return candidate.criterion / (_CLEARLY_BETTER if _is_mixed(candidate) else 1.0)
+
+
+def _is_mixed(candidate: Candidate) -> bool:
+    return candidate.name.endswith("metric")
 
 
 def choose_width(
@@ -241,15 +304,16 @@ def choose_width(
     is best at another one would be too wide or too narrow.
     """
     record = KernelChoice()
+    choose, reading = _read(choose)
     X, n_features = choose.problem.X, choose.problem.T.shape[1]
     if len(distinct_rows(X)[0]) - n_features < _FEWEST_ROWS:
-        return Gaussian("median").resolve(X), record
+        return reading.of_rows(Gaussian("median").resolve(X)), record
     rows = choose.on(max(LOOKED_AT, 4 * n_features))
     points = rows.problem.X
     gammas = np.array([shift / rows.problem.total_weight])
     wide = _is_wide(X)
     first, *others = [Gaussian("median").resolve(points).sigma] if wide else _units(points)
-    few = _Chooser(rows, first, stages, gammas)
+    few = _Chooser(rows, first, stages, gammas, reading)
     widths = few.best_factor(Gaussian, refine=True)
     kernels: list[tuple[str, Any]] = [("Gaussian", Gaussian(widths))]
     kernels += [("Gaussian", Gaussian(units * (widths / first).mean())) for units in others]
@@ -260,61 +324,119 @@ def choose_width(
     return record.candidates[record.best].kernel, record
 
 
-def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
+def _of_values(
+    few: _Chooser, many: _Chooser, richer: Reading | None, record: KernelChoice
+) -> Iterator[Candidate]:
     """Widths per column by likelihood, for each family on few rows and for the best ones on many."""
-    first = next(iter(FAMILIES.values()))
-    in_units = few.best_factor(first, criterion="reml")
-    tuned: dict[str, _Widths] = {}
-    for name, family in FAMILIES.items():
-        start = _Widths(next(iter(tuned.values())).values if tuned else in_units)
-        tuned[name] = few.tuned(family, start, **(_ON_FEW if tuned else _FROM_AFAR))
-        record.screened.append(few.candidate(name, family(tuned[name].values)))
-    ranked = sorted(record.screened, key=lambda candidate: candidate.criterion)
-    candidates = ranked
+    first = next(iter(FAMILIES))
+    in_units = few.best_factor(FAMILIES[first], criterion="reml")
+    tuned = {first: few.tuned(FAMILIES[first], _Widths(in_units), **_FROM_AFAR)}
+    plain = _Screened(few, many, tuned, {first: few.with_widths(first, tuned[first])})
+    screened = plain
+    if richer is not None:
+        rich = _read_richly(plain, richer)
+        if rich.error < _RICHER * plain.error:
+            screened = rich
+            record.screened += plain.candidates.values()
+        elif rich is not plain:
+            record.screened += rich.candidates.values()
+    screened.compare_families()
+    record.screened += screened.candidates.values()
+    ranked = screened.ranked()
     if many.n_rows > few.n_rows:
-        close = [each for each in ranked[:2] if each.criterion <= _AS_GOOD * ranked[0].criterion]
-        candidates = []
-        for name in (each.name for each in close):
-            tuned[name] = many.tuned(FAMILIES[name], tuned[name], **_ON_MANY)
-            candidates.append(many.candidate(name, FAMILIES[name](tuned[name].values)))
-        best = min(candidates, key=lambda candidate: candidate.criterion).name
-        if not many.helps(FAMILIES[best](tuned[best].values)):
+        close = [name for name in ranked[:2] if screened.error_of(name) <= _AS_GOOD * screened.error]
+        candidates = screened.tune_on_many(close)
+        best = min(candidates, key=lambda name: candidates[name].criterion)
+        found = screened.on_many[best]
+        if not screened.many.helps(screened.many.kernel(FAMILIES[best], found)):
             # Of many columns few rows may show nothing, or what is not there: start again with many.
             record.screened.clear()
-            yield from _of_values(many, many, record)
+            yield from _of_values(many, many, richer, record)
             return
-        revived = many.revived(FAMILIES[best], tuned[best])
-        if revived is not tuned[best]:
-            tuned[best] = revived
-            candidates.append(many.candidate(best, FAMILIES[best](revived.values)))
-    yield from candidates
-    yield many.candidate(f"{ranked[0].name}, one scale", FAMILIES[ranked[0].name](in_units))
+        yield from candidates.values()
+        revived = screened.on_many[best] = screened.many.revived(FAMILIES[best], found)
+        if revived is not found:
+            yield screened.many.with_widths(best, revived)
+    else:
+        yield from (screened.candidates[name] for name in ranked)
+    yield many.candidate(f"{ranked[0]}, one scale", FAMILIES[ranked[0]](in_units))
     if few.n_rows >= _ROWS_PER_COLUMN * few.X.shape[1]:
-        yield from _mixed(few, many, ranked, tuned, record)
+        yield from _mixed(plain, screened.error, record)
 
 
-def _mixed(
-    few: _Chooser,
-    many: _Chooser,
-    ranked: list[Candidate],
-    tuned: dict[str, _Widths],
-    record: KernelChoice,
-) -> Iterator[Candidate]:
-    """Yield a learnt metric, where one is clearly better than any widths on few rows."""
-    learnt = {}
-    for candidate in ranked[:2]:
-        family = FAMILIES[candidate.name]
-        for from_tuned, widths in ((True, candidate.kernel.sigma), (False, few.units)):
-            name = f"{candidate.name}, metric"
-            learnt[candidate.name, from_tuned] = few.with_metric(
-                name, family, widths, tuned=from_tuned, n_rounds=2
+@dataclass
+class _Screened:
+    """Families with widths of their own on few rows, read in one way."""
+
+    few: _Chooser
+    many: _Chooser
+    tuned: dict[str, _Widths]  # of those that were looked at
+    candidates: dict[str, Candidate]
+    on_many: dict[str, _Widths] = field(default_factory=dict)  # of those that were tuned on many rows
+
+    def error_of(self, name: str) -> float:
+        """Return the squared error of a family."""
+        return self.candidates[name].criterion
+
+    def ranked(self) -> list[str]:
+        """Return the families from the best one on."""
+        return sorted(self.candidates, key=self.error_of)
+
+    @property
+    def error(self) -> float:
+        """That of the best."""
+        return min(map(self.error_of, self.candidates))
+
+    def compare_families(self) -> None:
+        """Tune all families that were not looked at, from the widths of the first."""
+        start = next(iter(self.tuned.values())).values
+        for name, family in FAMILIES.items():
+            if name not in self.tuned:
+                self.tuned[name] = self.few.tuned(family, _Widths(start), **_ON_FEW)
+                self.candidates[name] = self.few.with_widths(name, self.tuned[name])
+
+    def tune_on_many(self, names: list[str]) -> dict[str, Candidate]:
+        """Tune some families on many rows, and return what became of them."""
+        out = {}
+        for name in names:
+            self.on_many[name] = self.many.tuned(FAMILIES[name], self.tuned[name], **_ON_MANY)
+            out[name] = self.many.with_widths(name, self.on_many[name])
+        return out
+
+
+def _read_richly(plain: _Screened, richer: Reading) -> _Screened:
+    """Return the first family on scores and labels too, without scores that turn out to have no say."""
+    first = next(iter(FAMILIES))
+    few = plain.few.by(richer)
+    n = few.X.shape[1]
+    # Codes that are no numbers hide what other columns tell: columns of labels start as these.
+    units = few.units * np.where(richer.stands_in(few.units, scores=False), _VANISHED, 1.0)
+    start = few.in_units(units).best_factor(FAMILIES[first], criterion="reml")
+    tuned = few.tuned(FAMILIES[first], _Widths(start), **_FROM_AFAR)
+    relative = tuned.values[:n] / few.units[:n]
+    has_say = relative <= _VANISHED * _usual(relative)
+    left, values = richer.with_scores(has_say[plain.few.X.shape[1] :], tuned.values)
+    if left.is_plain:
+        return plain
+    few, tuned = plain.few.by(left), replace(tuned, values=values)
+    many = plain.many.by(left, few.units)
+    return _Screened(few, many, {first: tuned}, {first: few.with_widths(first, tuned)})
+
+
+def _mixed(plain: _Screened, least: float, record: KernelChoice) -> Iterator[Candidate]:
+    """Yield a learnt metric, where one is clearly better on few rows than the least error of any widths."""
+    few, learnt = plain.few, {}
+    for name in plain.ranked()[:2]:
+        for from_tuned, widths in ((True, plain.tuned[name].values), (False, few.units)):
+            learnt[name, from_tuned] = few.with_metric(
+                f"{name}, metric", FAMILIES[name], widths, tuned=from_tuned, n_rounds=2
             )
     record.screened += learnt.values()
     name, from_tuned = min(learnt, key=lambda key: learnt[key].criterion)
     best = learnt[name, from_tuned]
-    if best.criterion < _CLEARLY_BETTER * ranked[0].criterion:
-        widths = tuned[name].values if from_tuned else few.units
-        yield many.with_metric(best.name, FAMILIES[name], widths, tuned=from_tuned, n_rounds=5)
+    if best.criterion < _CLEARLY_BETTER * least:
+        widths = plain.on_many.get(name, plain.tuned[name]).values if from_tuned else few.units
+        yield plain.many.with_metric(best.name, FAMILIES[name], widths, tuned=from_tuned, n_rounds=5)
 
 
 def _rounded(values: Any) -> Any:
@@ -332,33 +454,66 @@ def _revived(widths: FloatArray, units: FloatArray) -> FloatArray:
     A column of far too large a width has no gradient: what few rows could not tell from nothing, many may.
     """
     relative = widths / units
-    usual = np.exp(np.log(np.sort(relative)[: (len(relative) + 1) // 2]).mean())
+    usual = _usual(relative)
     return np.asarray(units * np.where(relative > _VANISHED * usual, _REVIVED * usual, relative))
 
 
-def _of_labels(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
+def _usual(relative: FloatArray) -> float:
+    """Return the mean of the smaller half of widths in units of their columns."""
+    return float(np.exp(np.log(np.sort(relative)[: (len(relative) + 1) // 2]).mean()))
+
+
+def _of_labels(
+    few: _Chooser, many: _Chooser, richer: Reading | None, record: KernelChoice
+) -> Iterator[Candidate]:
     """One scale by leave-one-out, for each family on few rows; widths by likelihood where they hold.
 
     The likelihood of labels as if they were values can be far off, and leave-one-out does not notice: widths
     are tuned on half the rows, and must be better on the other half.
     """
-    first_name, first = next(iter(FAMILIES.items()))
-    scaled = [few.in_units(units) for units in _units(few.X)]
-    tried = [each.candidate(first_name, first(each.best_factor(first, refine=True))) for each in scaled]
-    best_units = int(np.argmin([candidate.criterion for candidate in tried]))
-    record.screened += tried
-    for name, family in list(FAMILIES.items())[1:]:
-        widths = scaled[best_units].best_factor(family, refine=True)
-        record.screened.append(few.candidate(name, family(widths)))
-    best = min(record.screened, key=lambda candidate: candidate.criterion)
-    family = FAMILIES[best.name]
-    yield many.candidate(f"{best.name}, one scale", best.kernel)
+    first = next(iter(FAMILIES))
+    found = min((_one_scale(few.in_units(units), first) for units in _units(few.X)), key=_error)
+    record.screened.append(found.candidate)
+    if richer is not None:
+        # Of one scale are scores and labels in place of their columns, or these as they are.
+        read = few.by(richer)
+        vanishing = np.where(richer.stands_in(read.units), _VANISHED, 1.0)
+        rich = _one_scale(read.in_units(vanishing * read.units), first)
+        record.screened.append(rich.candidate)
+        if _error(rich) < _RICHER * _error(found):
+            found, many = rich, many.by(richer, rich.chooser.units)
+    others = [_one_scale(found.chooser, name) for name in FAMILIES if name != first]
+    record.screened += [each.candidate for each in others]
+    best = min([found, *others], key=_error)
+    family = FAMILIES[best.family]
+    yield many.candidate(f"{best.family}, one scale", many.kernel(family, best.widths))
     half, other_half = many.halves()
-    tuned = half.tuned(family, _Widths(best.kernel.sigma), **_FROM_AFAR)
-    with_widths, with_one = (half.error_elsewhere(k, other_half) for k in (family(tuned.values), best.kernel))
+    tuned = half.tuned(family, best.widths, **_FROM_AFAR)
+    with_widths, with_one = (
+        half.error_elsewhere(half.kernel(family, widths), other_half) for widths in (tuned, best.widths)
+    )
     if with_widths < _BETTER_ELSEWHERE * with_one:
-        tuned = many.tuned(family, tuned, **_ON_MANY)
-        yield many.candidate(best.name, family(tuned.values))
+        yield many.with_widths(best.family, many.tuned(family, tuned, **_ON_MANY))
+
+
+@dataclass
+class _OneScale:
+    """A family whose columns have one scale in units of their own."""
+
+    chooser: _Chooser
+    family: str
+    widths: _Widths
+    candidate: Candidate
+
+
+def _one_scale(chooser: _Chooser, family: str) -> _OneScale:
+    """Return a family with the scale that leave-one-out finds best."""
+    widths = _Widths(chooser.best_factor(FAMILIES[family], refine=True))
+    return _OneScale(chooser, family, widths, chooser.with_widths(family, widths))
+
+
+def _error(one: _OneScale) -> float:
+    return one.candidate.criterion
 
 
 def _units(X: FloatArray) -> list[FloatArray]:

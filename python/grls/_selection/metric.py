@@ -19,7 +19,9 @@ from sklearn.base import clone
 from .._models.progress import Stages
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
-from ..kernels import Gaussian, Kernel, Laplace, Matern, RationalQuadratic
+from ..features import LinearMap
+from ..kernels import After, Gaussian, Kernel, Laplace, Matern, RationalQuadratic
+from ..kernels.compose import OnColumns
 from ..kernels.widths import median_distance
 from .choice import Choice
 
@@ -152,9 +154,34 @@ def metric_of(choose: Choice, kernel: Kernel, *, diagonal: bool, stages: Stages)
     return family(learnt.chosen.width).after(learnt.chosen.map), learnt
 
 
-def scaled_metric(kernel: Any, X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Return the metric (d, d) that a kernel after a map reads, and what share columns have in distances."""
-    scaled = np.asarray(kernel.transformer.matrix) / kernel.kernel.sigma
+def seen_by(
+    kernel: Kernel, record: Any, X: FloatArray, weights: FloatArray | None
+) -> tuple[Kernel, FloatArray]:
+    """Return a kernel that was chosen for rows with its views fitted, and the points that it reads.
+
+    A metric that it has is kept in the record of the choice.
+    """
+    if not kernel.reads_given:
+        return kernel, X
+    record.metric = scaled_metric(kernel, X, weights)
+    return kernel.fit_views(X)
+
+
+def scaled_metric(
+    kernel: Any, X: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the metric (d, d) that a kernel after a map reads, and what share columns have in distances.
+
+    None: there is no map, but another view.
+    """
+    d = X.shape[1]
+    chosen: Any = slice(None)
+    if isinstance(kernel, OnColumns):
+        chosen, kernel = kernel.columns, kernel.kernel
+    if not isinstance(kernel, After) or not isinstance(kernel.transformer, LinearMap):
+        return None
+    scaled = np.zeros((d, np.shape(kernel.transformer.matrix)[1]))
+    scaled[chosen] = np.asarray(kernel.transformer.matrix) / kernel.kernel.sigma
     metric = scaled @ scaled.T
     mean = np.average(X, axis=0, weights=weights)
     shares = np.diag(metric) * np.average((X - mean) ** 2, axis=0, weights=weights)

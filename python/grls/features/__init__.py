@@ -13,6 +13,7 @@ Estimators take features in any of these forms; all end as one scikit-learn tran
 `Indicators`           indicators of groups of rows, which may overlap
 `Groups`               an effect for each level of a column: stores, subjects, sites
 `LinearMap`            the columns times a matrix
+`NormalScores`         the columns, and normal scores of those with long tails: for kernels to read
 `PLSA`                 the topics of counts such as those of words, without labels
 `GeodesicKNN`          the classes of the nearest labelled points along the manifold of the data
 `EstimatorFeatures`    what another estimator says, out of fold on the training rows
@@ -42,6 +43,7 @@ from ._indicators import Indicators
 from ._linear_map import LinearMap
 from ._plsa import PLSA
 from ._resolve import as_transformer, evaluate, names
+from ._scores import NormalScores
 from ._trend import PolynomialTrend
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "Groups",
     "Indicators",
     "LinearMap",
+    "NormalScores",
     "PolynomialTrend",
     "as_transformer",
     "evaluate",

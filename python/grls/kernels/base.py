@@ -17,7 +17,7 @@ from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
 from .._validation import FloatArray, as_rows, is_table_of_numbers, refuse_dates, shown, text_explained
 from .._versions import Versioned
-from .differentiable import require_gradient
+from .differentiable import by_columns, require_gradient
 from .lowering import ColumnChoice, Columns, Link, Lowering
 from .spectral import no_density
 
@@ -205,15 +205,13 @@ class Kernel(Versioned, KernelParameters):
         Raises
         ------
         ValueError
-            For sparse rows, kernels of labels and views that are not linear maps.
+            For sparse rows, kernels of labels and views that are neither linear maps nor normal scores.
         """
         require_gradient(self, X, Z)
         if self._frame is None:
             return kernel_values.input_gradient(self.lower(X.shape[1]), X, Z, c)
         own = kernel_values.input_gradient(self.lower(Z.shape[1]), self.view(X), Z, c)
-        # Linear maps, and columns that are chosen: the rows' images are linear in the rows.
-        J = np.asarray(self.view(np.eye(X.shape[1])), dtype=np.float64)  # (d, p)
-        return np.ascontiguousarray(np.einsum("dp,npk->ndk", J, own, optimize=True))
+        return by_columns(self, X, own)
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""

@@ -68,4 +68,4 @@ class Categorical(Radial):
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return widths from where labels that differ have nothing in common to where they are alike."""
-        return 5e-2, 1e2 * X.shape[1]
+        return 5e-2, 1e4 * X.shape[1]

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._validation import shown
+from .._validation import is_table_of_numbers, shown
 from ..features import LinearMap
 from .base import Kernel
 from .compose import Sum, _SameOrder
@@ -177,7 +177,7 @@ class After(_SameOrder):
             raise ValueError("a precomputed kernel has no points that could be viewed by a transformer")
         if not hasattr(self.transformer, "transform"):
             raise TypeError(f"kernel.after needs a transformer, {self.transformer!r} has no method transform")
-        values = self._fitted_values(rows, look) if look.fits else self.transformer.transform(rows)
+        values = self._fitted_values(rows, look) if look.fits else self._values(rows)
         V = self._checked(values, look.n_rows)
         if look.fits:
             self._width = V.shape[1]
@@ -192,13 +192,23 @@ class After(_SameOrder):
     def _fitted_values(self, rows: Any, look: Look) -> Any:
         """Return the view of the rows that it is fitted to, if it is not to be used as it is."""
         if self.is_placed or not (look.refits or not _is_fitted(self.transformer)):
-            return self.transformer.transform(rows)
+            return self._values(rows)
         self.transformer = clone(self.transformer)
         if look.weights is not None and has_fit_parameter(self.transformer, "sample_weight"):
             return self.transformer.fit(rows, look.y, sample_weight=look.weights).transform(rows)
         if hasattr(self.transformer, "fit_transform"):
             return self.transformer.fit_transform(rows, look.y)
         return self.transformer.fit(rows, look.y).transform(rows)
+
+    def _values(self, rows: Any) -> Any:
+        """Return the fitted view of rows: without names, where it was fitted without them."""
+        without_names = hasattr(self.transformer, "n_features_in_") and not hasattr(
+            self.transformer, "feature_names_in_"
+        )
+        if without_names and hasattr(rows, "columns") and is_table_of_numbers(rows):
+            values = np.asarray(rows)
+            rows = values if values.dtype.kind in "biuf" else rows
+        return self.transformer.transform(rows)
 
     def _checked(self, values: Any, n_rows: int) -> Any:
         if not sparse.issparse(values):
