@@ -13,7 +13,7 @@ from grls._models.robust_scale import robust_scale, weighted_median
 from grls._solvers import osqp_program
 from grls._solvers.dual_program import DualProgram
 from grls._solvers.kernel_problem import KernelProblem
-from grls.kernels import Gaussian, Sigmoid, ThinPlate
+from grls.kernels import Gaussian, Linear, Sigmoid, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import losses as reference
 from scipy import sparse
@@ -293,6 +293,71 @@ def test_predictions_do_not_cross_on_request():
     model = clone(free).set_params(non_crossing=True).fit(X, y)
     assert np.diff(model.predict(grid)[:, order], axis=1).min() >= 0
     assert_allclose(np.sort(model.predict(grid), axis=1), np.sort(free.predict(grid), axis=1))
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "prior"])
+@pytest.mark.parametrize("n_free", [0, 1, 3])
+def test_quantiles_fitted_together_are_the_best_that_do_not_cross(n_free, kind):
+    X, y = data(30, seed=n_free, noise=1.0)
+    y = y - 5 if n_free == 0 else y
+    weights = np.random.default_rng(1).uniform(0.2, 3, 30) if kind == "weights" else np.ones(30)
+    if kind == "duplicates":
+        X[15:] = X[:15]
+    levels, gamma = [0.5, 0.2, 0.45], 1e-4
+    model = GRRegressor(
+        Gaussian(0.3),
+        features=(lambda X: features_of(X, n_free)) if n_free else None,
+        loss="quantile",
+        quantiles=levels,
+        regularization=gamma,
+        feature_variance=2.0 if kind == "prior" else np.inf,
+        tol=1e-9,
+    )
+    free = clone(model).fit(X, y, weights)
+    model.set_params(non_crossing="joint").fit(X, y, weights)
+    Phi, T = Gaussian(0.3)(X, X), features_of(X, n_free)
+    order = np.argsort(levels)
+    f = (Phi @ model.dual_coef_ + T @ model.feature_coef_.reshape(n_free, 3))[:, order]
+    alone = (Phi @ free.dual_coef_ + T @ free.feature_coef_.reshape(n_free, 3))[:, order]
+    assert np.diff(alone, axis=1).min() < -1e-3
+    assert np.diff(f, axis=1).min() > -1e-9
+    assert_allclose(model.predict(X)[:, order], f, atol=1e-8)
+    assert model.objective_.sum() > free.objective_.sum()
+    assert (model.duality_gap_ <= 1e-9).all()
+    assert model.duality_gap_.shape == model.n_iter_.shape == (3,)
+    if kind != "prior":
+        best = reference.joint_quantiles(Phi, T, y, weights, gamma, sorted(levels))
+        assert_allclose(model.objective_.sum(), best, rtol=1e-6)
+    if n_free and kind != "prior":
+        assert np.abs(T.T @ model.dual_coef_).max() < 1e-7 * np.abs(model.dual_coef_).max()
+
+
+def test_quantiles_that_do_not_cross_are_fitted_one_by_one():
+    X, y = data(60)
+    given = {"loss": "quantile", "quantiles": [0.1, 0.9], "regularization": 1e-2}
+    alone = GRRegressor(Gaussian(1.0), **given).fit(X, y)
+    together = GRRegressor(Gaussian(1.0), non_crossing="joint", **given).fit(X, y)
+    assert np.diff(alone.predict(X), axis=1).min() > 0
+    assert_array_equal(together.dual_coef_, alone.dual_coef_)
+    one = GRRegressor(Gaussian(1.0), loss="quantile", non_crossing="joint", regularization=1e-2).fit(X, y)
+    assert one.predict(X).shape == (60,)
+
+
+def test_quantiles_fitted_together_take_kernels_of_every_kind():
+    X, y = data(50, noise=1.0)
+    for kernel, features in ((ThinPlate(), "linear"), (Linear(), "constant"), ("precomputed", "constant")):
+        K = Gaussian(0.3)(X, X) if kernel == "precomputed" else X
+        model = GRRegressor(
+            kernel,
+            features=None if kernel == "precomputed" else features,
+            loss="quantile",
+            quantiles=[0.45, 0.5, 0.55],
+            regularization=1e-6,
+            non_crossing="joint",
+        ).fit(K, y)
+        assert (model.duality_gap_ <= 1e-4).all()
+        learnt, told = model._parts(K)
+        assert np.diff(learnt + told, axis=1).min() > -1e-7 * np.abs(y).max()
 
 
 # Outliers, and the scale of the noise.
@@ -597,6 +662,9 @@ def test_too_few_iterations_are_told():
         ({"regularization_grid": [1.0, -1.0]}, "regularization_grid must hold positive"),
         ({"cv": 1}, "cv must be at least 2"),
         ({"solver": "smo"}, "solver must be one of"),
+        ({"non_crossing": "sorted"}, 'non_crossing must be True, False or "joint", got .sorted.'),
+        ({"loss": "expectile", "non_crossing": "joint"}, 'joint" is for loss="quantile"'),
+        ({"loss": "quantile", "non_crossing": "joint", "solver": "native"}, "interior point method: solver"),
         ({"tol": 0}, "tol must be greater than 0"),
         ({"feature_variance": -1.0}, "feature_variance must be at least 0"),
     ],
@@ -605,6 +673,15 @@ def test_bad_parameters_are_refused(parameters, message):
     X, y = data(20)
     with pytest.raises((ValueError, TypeError), match=message):
         GRRegressor("gaussian", **parameters).fit(X, y)
+
+
+def test_more_levels_at_once_than_there_is_room_for_are_refused():
+    X, y = data(1500)
+    model = GRRegressor(
+        "gaussian", loss="quantile", quantiles=[0.1, 0.5, 0.9], regularization=1.0, non_crossing="joint"
+    )
+    with pytest.raises(ValueError, match="1500 samples × 3 levels at once, and is for 4000 in all at most"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, *FAMILIES])
