@@ -448,26 +448,67 @@ def test_a_weighted_median_is_that_of_repeated_rows():
 # γ by folds.
 
 
-@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive", "expectile", "huber"])
-def test_the_curve_is_that_of_refits(loss):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_curve_is_that_of_refits(loss, weighted):
     X, y = data(60)
+    weights = np.random.default_rng(4).uniform(0.2, 3, 60) if weighted else np.ones(60)
     groups = np.arange(60) % 4
     folds = list(GroupKFold(4).split(X, y, groups))
     grid = [1e-1, 1e-2, 1e-3, 1e-4]
     common = {"loss": loss, "quantiles": 0.3, "delta": 0.3, "features": "linear", "tol": 1e-7}
-    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y)
+    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y, weights)
     assert_array_equal(model.regularization_path_, np.sort(grid))
     errors = []
     for gamma in np.sort(grid):
         left_out = np.empty(60)
         for train, test in folds:
-            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
-            left_out[test] = part.predict(X[test])
-        errors.append(reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.3).mean())
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common)
+            left_out[test] = part.fit(X[train], y[train], weights[train]).predict(X[test])
+        each = reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.3)
+        errors.append(np.average(each, weights=weights))
         if gamma == model.regularization_:
             assert_allclose(model.cv_predictions_, left_out, atol=0.05)
     assert_allclose(model.criterion_path_, errors, rtol=0.02)
     assert model.regularization_ == np.sort(grid)[np.argmin(errors)]
+
+
+@pytest.mark.parametrize("loss", ["quantile", "expectile"])
+def test_the_curve_of_several_levels_is_the_mean_of_refits(loss):
+    X, y = data(50)
+    folds = list(GroupKFold(3).split(X, y, np.arange(50) % 3))
+    common = {"loss": loss, "quantiles": [0.2, 0.7], "tol": 1e-7}
+    grid = [1e-3, 1e-1]
+    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y)
+    errors = []
+    for gamma in grid:
+        left_out = np.empty((50, 2))
+        for train, test in folds:
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
+            left_out[test] = part.predict(X[test])
+        errors.append(
+            np.mean([reference.value(loss, y - left_out[:, k], level=q) for k, q in enumerate([0.2, 0.7])])
+        )
+    assert_allclose(model.criterion_path_, errors, rtol=0.02)
+    assert model.regularization_ == grid[int(np.argmin(errors))]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gamma_found_is_nearly_the_best_by_refits_of_any(loss):
+    X, y = data(60, noise=0.5)
+    folds = list(GroupKFold(5).split(X, y, np.arange(60) % 5))
+    common = {"loss": loss, "quantiles": 0.3, "delta": 0.5}
+    model = GRRegressor(Gaussian(1.0), cv=folds, **common).fit(X, y)
+
+    def error(gamma):
+        left_out = np.empty(60)
+        for train, test in folds:
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
+            left_out[test] = part.predict(X[test])
+        return reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.5).mean()
+
+    best = min(error(gamma) for gamma in np.logspace(-6, 1, 22))
+    assert error(model.regularization_) <= 1.03 * best
 
 
 def test_folds_do_not_depend_on_the_order_of_rows():
