@@ -123,8 +123,10 @@ class GRRegressor(Regression, FamilySummary):
         model. The factor φ of the variance φμ² with ``loss="gamma"``, "auto": Pearson's statistic over the
         rows less the degrees of freedom. With ``loss="poisson"`` it is one, or a number that scales the
         variances of overdispersed counts.
-    non_crossing : bool, default=False
+    non_crossing : bool or "joint", default=False
         Whether the predictions of several quantiles are sorted in each row, so that they do not cross.
+        "joint": they are fitted together under the constraint that they do not cross at any of the samples,
+        and sorted elsewhere; for at most 4000 samples times levels, by an interior point method.
     solver : {"auto", "native", "ipm", "osqp"}, default="auto"
         "native" decomposes the problem and evaluates the kernel rows it needs; "ipm" is an interior point
         method that factorises the kernel matrix a dozen times or two, exact and indifferent to γ, for
@@ -172,7 +174,8 @@ class GRRegressor(Regression, FamilySummary):
     objective_ : ndarray of shape (k,)
         The objective of the model, from its own coefficients.
     duality_gap_ : ndarray of shape (k,)
-        The duality gap, relative to the objective; likewise. Smooth losses have none.
+        The duality gap, relative to the objective; likewise. Smooth losses have none. Of quantiles that were
+        fitted together it is that of their sum.
     n_iter_ : ndarray of shape (k,)
         Rounds, iterations or Newton steps.
     feature_variance_ : float
@@ -257,7 +260,7 @@ class GRRegressor(Regression, FamilySummary):
         cv: Any = 5,
         feature_variance: float = np.inf,
         dispersion: float | str = "auto",
-        non_crossing: bool = False,
+        non_crossing: bool | str = False,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = -1,
@@ -365,9 +368,24 @@ class GRRegressor(Regression, FamilySummary):
         if self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
         choice(self.solver, "solver", ("auto", "native", "ipm", "osqp"))
+        self._check_non_crossing()
         real(self.tol, "tol", above=0)
         integer(self.max_iter, "max_iter", minimum=-1)
         real(self.cache_size, "cache_size", above=0)
+
+    def _check_non_crossing(self) -> None:
+        if not isinstance(self.non_crossing, bool | np.bool_) and self.non_crossing != "joint":
+            raise ValueError(f'non_crossing must be True, False or "joint", got {self.non_crossing!r}')
+        if self.non_crossing == "joint" and self.loss != "quantile":
+            raise ValueError(
+                f'non_crossing="joint" is for loss="quantile", and loss is {self.loss!r}: True sorts the '
+                "predictions of expectiles"
+            )
+        if self.non_crossing == "joint" and self.solver not in ("auto", "ipm"):
+            raise ValueError(
+                'non_crossing="joint" is solved by an interior point method: solver must be "auto" or "ipm", '
+                f"got {self.solver!r}"
+            )
 
     def _fit(self, samples: Samples) -> None:
         """Fit all outputs, by the engine of the loss."""

@@ -13,7 +13,7 @@ from grls._models.robust_scale import robust_scale, weighted_median
 from grls._solvers import osqp_program
 from grls._solvers.dual_program import DualProgram
 from grls._solvers.kernel_problem import KernelProblem
-from grls.kernels import Gaussian, Sigmoid, ThinPlate
+from grls.kernels import Gaussian, Linear, Sigmoid, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import losses as reference
 from scipy import sparse
@@ -295,6 +295,71 @@ def test_predictions_do_not_cross_on_request():
     assert_allclose(np.sort(model.predict(grid), axis=1), np.sort(free.predict(grid), axis=1))
 
 
+@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "prior"])
+@pytest.mark.parametrize("n_free", [0, 1, 3])
+def test_quantiles_fitted_together_are_the_best_that_do_not_cross(n_free, kind):
+    X, y = data(30, seed=n_free, noise=1.0)
+    y = y - 5 if n_free == 0 else y
+    weights = np.random.default_rng(1).uniform(0.2, 3, 30) if kind == "weights" else np.ones(30)
+    if kind == "duplicates":
+        X[15:] = X[:15]
+    levels, gamma = [0.5, 0.2, 0.45], 1e-4
+    model = GRRegressor(
+        Gaussian(0.3),
+        features=(lambda X: features_of(X, n_free)) if n_free else None,
+        loss="quantile",
+        quantiles=levels,
+        regularization=gamma,
+        feature_variance=2.0 if kind == "prior" else np.inf,
+        tol=1e-9,
+    )
+    free = clone(model).fit(X, y, weights)
+    model.set_params(non_crossing="joint").fit(X, y, weights)
+    Phi, T = Gaussian(0.3)(X, X), features_of(X, n_free)
+    order = np.argsort(levels)
+    f = (Phi @ model.dual_coef_ + T @ model.feature_coef_.reshape(n_free, 3))[:, order]
+    alone = (Phi @ free.dual_coef_ + T @ free.feature_coef_.reshape(n_free, 3))[:, order]
+    assert np.diff(alone, axis=1).min() < -1e-3
+    assert np.diff(f, axis=1).min() > -1e-9
+    assert_allclose(model.predict(X)[:, order], f, atol=1e-8)
+    assert model.objective_.sum() > free.objective_.sum()
+    assert (model.duality_gap_ <= 1e-9).all()
+    assert model.duality_gap_.shape == model.n_iter_.shape == (3,)
+    if kind != "prior":
+        best = reference.joint_quantiles(Phi, T, y, weights, gamma, sorted(levels))
+        assert_allclose(model.objective_.sum(), best, rtol=1e-6)
+    if n_free and kind != "prior":
+        assert np.abs(T.T @ model.dual_coef_).max() < 1e-7 * np.abs(model.dual_coef_).max()
+
+
+def test_quantiles_that_do_not_cross_are_fitted_one_by_one():
+    X, y = data(60)
+    given = {"loss": "quantile", "quantiles": [0.1, 0.9], "regularization": 1e-2}
+    alone = GRRegressor(Gaussian(1.0), **given).fit(X, y)
+    together = GRRegressor(Gaussian(1.0), non_crossing="joint", **given).fit(X, y)
+    assert np.diff(alone.predict(X), axis=1).min() > 0
+    assert_array_equal(together.dual_coef_, alone.dual_coef_)
+    one = GRRegressor(Gaussian(1.0), loss="quantile", non_crossing="joint", regularization=1e-2).fit(X, y)
+    assert one.predict(X).shape == (60,)
+
+
+def test_quantiles_fitted_together_take_kernels_of_every_kind():
+    X, y = data(50, noise=1.0)
+    for kernel, features in ((ThinPlate(), "linear"), (Linear(), "constant"), ("precomputed", "constant")):
+        K = Gaussian(0.3)(X, X) if kernel == "precomputed" else X
+        model = GRRegressor(
+            kernel,
+            features=None if kernel == "precomputed" else features,
+            loss="quantile",
+            quantiles=[0.45, 0.5, 0.55],
+            regularization=1e-6,
+            non_crossing="joint",
+        ).fit(K, y)
+        assert (model.duality_gap_ <= 1e-4).all()
+        learnt, told = model._parts(K)
+        assert np.diff(learnt + told, axis=1).min() > -1e-7 * np.abs(y).max()
+
+
 # Outliers, and the scale of the noise.
 
 
@@ -383,26 +448,67 @@ def test_a_weighted_median_is_that_of_repeated_rows():
 # γ by folds.
 
 
-@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive", "expectile", "huber"])
-def test_the_curve_is_that_of_refits(loss):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_curve_is_that_of_refits(loss, weighted):
     X, y = data(60)
+    weights = np.random.default_rng(4).uniform(0.2, 3, 60) if weighted else np.ones(60)
     groups = np.arange(60) % 4
     folds = list(GroupKFold(4).split(X, y, groups))
     grid = [1e-1, 1e-2, 1e-3, 1e-4]
     common = {"loss": loss, "quantiles": 0.3, "delta": 0.3, "features": "linear", "tol": 1e-7}
-    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y)
+    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y, weights)
     assert_array_equal(model.regularization_path_, np.sort(grid))
     errors = []
     for gamma in np.sort(grid):
         left_out = np.empty(60)
         for train, test in folds:
-            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
-            left_out[test] = part.predict(X[test])
-        errors.append(reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.3).mean())
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common)
+            left_out[test] = part.fit(X[train], y[train], weights[train]).predict(X[test])
+        each = reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.3)
+        errors.append(np.average(each, weights=weights))
         if gamma == model.regularization_:
             assert_allclose(model.cv_predictions_, left_out, atol=0.05)
     assert_allclose(model.criterion_path_, errors, rtol=0.02)
     assert model.regularization_ == np.sort(grid)[np.argmin(errors)]
+
+
+@pytest.mark.parametrize("loss", ["quantile", "expectile"])
+def test_the_curve_of_several_levels_is_the_mean_of_refits(loss):
+    X, y = data(50)
+    folds = list(GroupKFold(3).split(X, y, np.arange(50) % 3))
+    common = {"loss": loss, "quantiles": [0.2, 0.7], "tol": 1e-7}
+    grid = [1e-3, 1e-1]
+    model = GRRegressor(Gaussian(1.0), regularization_grid=grid, cv=folds, **common).fit(X, y)
+    errors = []
+    for gamma in grid:
+        left_out = np.empty((50, 2))
+        for train, test in folds:
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
+            left_out[test] = part.predict(X[test])
+        errors.append(
+            np.mean([reference.value(loss, y - left_out[:, k], level=q) for k, q in enumerate([0.2, 0.7])])
+        )
+    assert_allclose(model.criterion_path_, errors, rtol=0.02)
+    assert model.regularization_ == grid[int(np.argmin(errors))]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gamma_found_is_nearly_the_best_by_refits_of_any(loss):
+    X, y = data(60, noise=0.5)
+    folds = list(GroupKFold(5).split(X, y, np.arange(60) % 5))
+    common = {"loss": loss, "quantiles": 0.3, "delta": 0.5}
+    model = GRRegressor(Gaussian(1.0), cv=folds, **common).fit(X, y)
+
+    def error(gamma):
+        left_out = np.empty(60)
+        for train, test in folds:
+            part = GRRegressor(Gaussian(1.0), regularization=gamma, **common).fit(X[train], y[train])
+            left_out[test] = part.predict(X[test])
+        return reference.value(loss, y - left_out, level=0.3, epsilon=0.1, delta=0.5).mean()
+
+    best = min(error(gamma) for gamma in np.logspace(-6, 1, 22))
+    assert error(model.regularization_) <= 1.03 * best
 
 
 def test_folds_do_not_depend_on_the_order_of_rows():
@@ -597,6 +703,9 @@ def test_too_few_iterations_are_told():
         ({"regularization_grid": [1.0, -1.0]}, "regularization_grid must hold positive"),
         ({"cv": 1}, "cv must be at least 2"),
         ({"solver": "smo"}, "solver must be one of"),
+        ({"non_crossing": "sorted"}, 'non_crossing must be True, False or "joint", got .sorted.'),
+        ({"loss": "expectile", "non_crossing": "joint"}, 'joint" is for loss="quantile"'),
+        ({"loss": "quantile", "non_crossing": "joint", "solver": "native"}, "interior point method: solver"),
         ({"tol": 0}, "tol must be greater than 0"),
         ({"feature_variance": -1.0}, "feature_variance must be at least 0"),
     ],
@@ -605,6 +714,15 @@ def test_bad_parameters_are_refused(parameters, message):
     X, y = data(20)
     with pytest.raises((ValueError, TypeError), match=message):
         GRRegressor("gaussian", **parameters).fit(X, y)
+
+
+def test_more_levels_at_once_than_there_is_room_for_are_refused():
+    X, y = data(1500)
+    model = GRRegressor(
+        "gaussian", loss="quantile", quantiles=[0.1, 0.5, 0.9], regularization=1.0, non_crossing="joint"
+    )
+    with pytest.raises(ValueError, match="1500 samples × 3 levels at once, and is for 4000 in all at most"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, *FAMILIES])

@@ -289,6 +289,24 @@ def test_rows_left_out_are_where_the_loss_without_them_is_smallest_along_a_newto
     assert_allclose(np.log(model.loo_predictions_), expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_curve_is_that_of_refits(loss):
+    X, y = data(loss, 40, scale=3.0)
+    grid, offset = [1e-3, 1e-2, 1e-1, 1.0], np.zeros(40)
+    given = {"dispersion": 0.7} if loss == "negative_binomial" else {}
+    model = GRRegressor(
+        Gaussian(1.0), loss=loss, regularization="loo", regularization_grid=grid, **given
+    ).fit(X, y)
+    curve = []
+    for gamma in grid:
+        one = clone(model).set_params(regularization_grid=[gamma]).fit(X, y)
+        f = refits(one, X, y, np.ones(40), offset)
+        curve.append(reference.unit_deviance(loss, y, np.exp(f), 0.7).mean())
+    assert_array_equal(model.regularization_path_, grid)
+    assert_allclose(model.criterion_path_, curve, rtol=0.02)
+    assert model.regularization_ == grid[int(np.argmin(curve))]
+
+
 def test_rare_counts_left_out_are_as_by_refits():
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 10, (150, 1))

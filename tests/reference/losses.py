@@ -1,7 +1,7 @@
 """Losses by their formulas, and the minimum of the primal problem by Newton's method on smoothed ones."""
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 
 def value(loss, r, level=0.5, epsilon=0.1, delta=1.0):
@@ -76,3 +76,40 @@ def minimum(loss, Phi, T, y, weights, gamma, level=0.5, epsilon=0.1, delta=1.0):
             if -slope < 1e-15 * max(now, 1e-12):
                 break
     return N @ x[: N.shape[1]], x[N.shape[1] :]
+
+
+def joint_quantiles(Phi, T, y, weights, gamma, levels):
+    """The least Σ_k objective of levels in ascending order with f_k ≤ f_{k+1} at every sample, by OSQP.
+
+    The primal program in u_k, β_k and the parts of the residuals: f_k = Φ^½ u_k + T β_k, y − f_k = ξ⁺ − ξ⁻.
+    """
+    import osqp
+
+    (m, n), k = T.shape, len(levels)
+    values, vectors = np.linalg.eigh(Phi)
+    root = vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
+    eye, zero = sparse.eye(m), sparse.csc_matrix((m, m))
+    f = sparse.hstack([root, T, zero, zero])
+    fit = sparse.hstack([root, T, eye, -eye])
+    apart = [sparse.hstack([*[f * 0] * j, -f, f, *[f * 0] * (k - 2 - j)]) for j in range(k - 1)]
+    share = weights / weights.sum()
+    cost = [np.concatenate([np.zeros(m + n), q * share, (1 - q) * share]) for q in levels]
+    penalty = sparse.diags(np.concatenate([np.full(m, 2 * gamma), np.zeros(n + 2 * m)]))
+    positive = sparse.hstack([sparse.csc_matrix((2 * m, m + n)), sparse.eye(2 * m)])
+    A = sparse.vstack([sparse.block_diag([fit] * k), *apart, sparse.block_diag([positive] * k)], format="csc")
+    lower = np.concatenate([np.tile(y, k), np.zeros((k - 1) * m + 2 * k * m)])
+    upper = np.concatenate([np.tile(y, k), np.full((k - 1) * m + 2 * k * m, np.inf)])
+    solver = osqp.OSQP()
+    solver.setup(
+        sparse.block_diag([penalty] * k, format="csc"),
+        np.concatenate(cost),
+        A,
+        lower,
+        upper,
+        eps_abs=1e-9,
+        eps_rel=1e-9,
+        max_iter=200_000,
+        polishing=True,
+        verbose=False,
+    )
+    return solver.solve(raise_error=True).info.obj_val

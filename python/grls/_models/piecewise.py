@@ -13,7 +13,7 @@ from .. import kernels
 from .._selection.by_folds import FoldSelection, Walk, gammas_to_try
 from .._selection.folds import Fold, splits
 from .._selection.starts import drawn_rows
-from .._solvers import memory, osqp_program
+from .._solvers import joint_quantiles, memory, osqp_program
 from .._solvers.dual_program import DualProgram
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
@@ -34,6 +34,8 @@ _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 _ROWS_OF_CHOICE = 600  # on which γ is chosen, unless features are many
 _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
 _FEW_ROWS, _GAP_OF_FEW = 100, 1e-4  # where more digits cost nothing: then rounding alone moves the choice
+_GAP_OF_JOINT = 1e-6  # relative, of levels that are solved for at once: a few steps more
+_ROUNDING = 1e-10  # of the range of y: levels that cross by no more do not
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
 _FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 _ROUNDS_OF_CHOICE, _CLOSE = 4, 0.1  # of γ, that scale and the outliers in turns; of log scale, where they end
@@ -60,6 +62,8 @@ class PosedProblem:
 
 def fit_piecewise(model: Any, training: Training) -> LossFit:
     """Fit all outputs and levels of a `GRRegressor` whose loss is in the table."""
+    if joins_levels(model):
+        _require_room_for_levels(model, training)
     made = problem_of(model, training, f"a {model.loss} regression")
     outputs = [_Output(model, training, made, y) for y in training.samples.targets.T]
     for output in outputs:
@@ -85,6 +89,11 @@ def fit_piecewise(model: Any, training: Training) -> LossFit:
         [output.path for output in outputs if output.path is not None] or None,
         more,
     )
+
+
+def joins_levels(model: Any) -> bool:
+    """Whether levels are to be solved for at once, where they cross."""
+    return isinstance(model.non_crossing, str) and np.size(model.quantiles) > 1
 
 
 def _one_or_all(values: list[float]) -> Any:
@@ -113,6 +122,19 @@ def problem_of(model: Any, training: Training, what: str) -> PosedProblem:
         definite = DefiniteProblem.of(problem, polynomials)
         problem = definite.problem
     return PosedProblem(problem, definite, parts, tau, model.solver)
+
+
+def _require_room_for_levels(model: Any, training: Training) -> None:
+    """Refuse more samples and levels than are solved for at once."""
+    m, n_levels = training.n_samples, np.size(model.quantiles)
+    if m * n_levels > joint_quantiles.LARGEST_ORDER:
+        raise ValueError(
+            f'non_crossing="joint" solves for {m} samples × {n_levels} levels at once, and is for '
+            f"{joint_quantiles.LARGEST_ORDER} in all at most: give fewer of them, or non_crossing=True"
+        )
+    memory.require(
+        joint_quantiles.joint_bytes(m, n_levels), f"{n_levels} levels at once", "use non_crossing=True"
+    )
 
 
 def _require_memory(model: Any, training: Training, conditional: bool, what: str) -> None:
@@ -180,6 +202,8 @@ class _Output:
         reached = np.array([status == Status.converged for status in found.status])
         if (reached & (self.gap > self.model.tol)).any() and self.made.solver in ("auto", "native"):
             self._improve()
+        if joins_levels(self.model):
+            self._keep_apart()
 
     def _improve(self) -> None:
         """Once more from here: the gap was reached by the numbers a solver went by, and not by the model."""
@@ -191,6 +215,31 @@ class _Output:
         worse = self.gap > before[3]
         for new, old in zip((self.c, self.beta, self.objective, self.gap), before, strict=True):
             new[..., worse] = old[..., worse]
+
+    def _keep_apart(self) -> None:
+        """Where levels cross at some sample, solve for all of them at once, so that they do not."""
+        problem, order = self.made.problem, np.argsort(self.levels, kind="stable")
+        f = problem.kernel_times(self.c) + problem.T @ self.beta
+        if np.diff(f[:, order], axis=1).min() >= -_ROUNDING * np.ptp(self.y):
+            return  # the optimum without the constraints is that with them
+        w = self.counted
+        programs = [terms.program(self.y, w / (2 * self.gamma * w.sum())) for terms in self.terms()]
+        try:
+            found = joint_quantiles.solve(
+                problem,
+                [programs[k] for k in order],
+                min(float(self.model.tol), _GAP_OF_JOINT),
+                self.model.max_iter,
+            )
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(
+                f"the matrix of the kernel {self.model.kernel!r} is not positive definite, or overflows: "
+                "choose another kernel, or non_crossing=True"
+            ) from error
+        self.c[:, order], self.beta[:, order], self.kept = found.c, found.beta, found.kept
+        self.iterations = self.iterations + found.iterations
+        self._certify()
+        self.gap[:] = found.relative_gap
 
     def _settle(self, found: PiecewiseSolution) -> PiecewiseSolution:
         """Refit until scale and outliers of the residuals are those that the fit was made with."""

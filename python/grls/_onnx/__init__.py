@@ -114,7 +114,8 @@ def _mean(graph: Graph, model: GRRegressor, values: str) -> str:
         return graph.node("Exp", values)
     if model.non_crossing and np.ndim(model.quantiles):
         raise NotImplementedError(
-            "GRRegressor(non_crossing=True) does not convert to ONNX: levels are sorted there"
+            f"GRRegressor(non_crossing={model.non_crossing!r}) does not convert to ONNX: levels are sorted "
+            "there"
         )
     return values
 
