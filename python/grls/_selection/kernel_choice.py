@@ -22,6 +22,7 @@ from .choice import Choice
 from .descent import Objective, descend, gamma_limits
 from .metric import learn_metric
 from .parameters import Parameters
+from .relevance import column_widths
 
 # From the one that is right most often; the widths found for it are where the others start.
 FAMILIES: dict[str, Callable[[Any], Kernel]] = {
@@ -232,13 +233,19 @@ def _handicapped(candidate: Candidate) -> float:
 
 
 def choose_width(
-    choose: Choice, shift: float, *, prepare: Callable[[Kernel], Kernel], stages: Stages
+    choose: Choice,
+    shift: float,
+    *,
+    prepare: Callable[[Kernel], Kernel],
+    stages: Stages,
+    by_columns: bool = False,
 ) -> tuple[Kernel, KernelChoice]:
     """Return a Gaussian kernel of one scale, for machines of other losses: least squares choose it.
 
     By leave-one-out on few rows, in the best of three units for the columns; of sparse data or many columns
     one width, and the linear kernel beside it. `shift` is γΣw, which such a machine is given: a width that
-    is best at another one would be too wide or too narrow.
+    is best at another one would be too wide or too narrow. `by_columns`: whether
+    columns that clearly matter less than others have wider widths.
     """
     record = KernelChoice()
     X, n_features = choose.problem.X, choose.problem.T.shape[1]
@@ -257,7 +264,13 @@ def choose_width(
         kernels.append(("Linear", prepare(Linear())))
     record.candidates = [few.candidate(*each) for each in kernels]
     record.best = int(np.argmin([candidate.criterion for candidate in record.candidates]))
-    return record.candidates[record.best].kernel, record
+    chosen = record.candidates[record.best].kernel
+    if by_columns and isinstance(chosen, Gaussian):
+        found = column_widths(choose, chosen, shift)
+        if found is not None:
+            record.candidates.append(few.candidate("Gaussian, a width for each column", found))
+            record.best, chosen = len(record.candidates) - 1, found
+    return chosen, record
 
 
 def _of_values(few: _Chooser, many: _Chooser, record: KernelChoice) -> Iterator[Candidate]:
