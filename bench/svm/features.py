@@ -306,7 +306,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
-    load, rows, compared = load_before(), [], []
+    machine = {**facts(ROOT), "load": load_before()}  # before the run: files may change during it
+    rows: list[Row] = []
+    compared: list[Default] = []
     try:
         for name in settings.scenes:
             n = min(settings.rows, 720) if name == "objects" else settings.rows
@@ -324,7 +326,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError as error:
         print(f"left out: {error}")
         return 1
-    machine = facts(ROOT) | {"load": load}
     if settings.output is not None and rows:
         write_csv(settings.output / "svm_features.csv", rows)
         content = {
