@@ -1,6 +1,8 @@
 """The duality gap of a support vector machine is that of the model, whatever the solver went by."""
 
 import warnings
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
@@ -58,6 +60,30 @@ def test_what_a_model_claims_holds_for_its_own_coefficients(block):
         assert gap <= 3 * model.duality_gap_[0] + 1e-7, (seed, settings)
         if gap > 3 * tol:
             assert any(issubclass(w.category, ConvergenceWarning) for w in caught), (seed, settings)
+
+
+def test_a_gap_that_rounding_hides_is_not_told_as_a_small_one():
+    # Values of the kernel are 10¹⁷, those of the function 1: exact arithmetic says what the model is worth.
+    random = np.random.default_rng(0)
+    X, C = 1e4 * random.standard_normal((16, 3)), 1e-4
+    y = np.where(X[:, 0] + 1e3 * random.standard_normal(16) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVMGBClassifier(Polynomial(2), C=C, solver="native").fit(X, y)
+    rows = [[Fraction(float(value)) for value in row] for row in X]
+    c = [Fraction(0)] * 16
+    for i, value in zip(model.support_, model.dual_coef_[:, 0], strict=True):
+        c[i] = Fraction(float(value))
+    image = [
+        sum(((sum(map(mul, row, other)) + 1) ** 2 * c[j] for j, other in enumerate(rows)), Fraction(0))
+        for row in rows
+    ]
+    beta, signs = Fraction(float(model.feature_coef_[0, 0])), [int(sign) for sign in y]
+    quadratic = sum(map(mul, c, image), Fraction(0))
+    losses = [max(Fraction(0), 1 - sign * (value + beta)) for sign, value in zip(signs, image, strict=True)]
+    primal = quadratic / 2 + Fraction(C) * sum(losses, Fraction(0))
+    gap = primal - (sum(map(mul, signs, c), Fraction(0)) - quadratic / 2)
+    assert float(gap / primal) <= model.duality_gap_[0]
 
 
 def test_a_bias_of_the_linear_program_has_its_own_gap():

@@ -59,6 +59,12 @@ class KernelProblem:
             return np.asarray(self.gram.data)
         return kernel_values.matrix(self.gram.formula, self.X, self.X)
 
+    def kernel_diagonal(self) -> FloatArray:
+        """Return the diagonal of Φ, (m,)."""
+        if self.gram.formula is None:
+            return np.diagonal(self.gram.data)
+        return kernel_values.diagonal(self.gram.formula, self.X)
+
     def kernel_times(self, c: FloatArray) -> FloatArray:
         """Return Φc, (m, k); samples without a coefficient cost nothing."""
         support = np.flatnonzero(c.any(axis=1))
