@@ -142,3 +142,20 @@ def test_all_solvers_reach_the_same_objective_with_hard_features(kind, C):
         assert model.objective_[0] == pytest.approx(primal, rel=1e-6, abs=1e-9 * C * len(X))
         objectives.append(primal)
     assert np.ptp(objectives) <= 1e-6 * max(np.max(objectives), 1e-6 * C * len(X))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_topics_that_separate_by_huge_coefficients_are_known_to(seed):
+    # Most topics of a document are next to nothing, down to 10⁻³⁰⁰, and may still tell the classes apart.
+    random = np.random.default_rng(seed)
+    T = np.column_stack([np.ones(300), random.dirichlet(np.full(12, 0.01), 300)[:, :-1]])
+    score = T @ (10.0 ** random.uniform(0, 6, 12) * random.choice([-1, 1], 12))
+    y, X = score > np.median(score), random.normal(size=(300, 5))
+    model = SVMGBClassifier(Linear(), features=lambda X: T, C=10.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparableFeaturesWarning)
+        model.fit(X, y)
+    primal, gap = certificate(model, Linear(), X, y, 10.0)
+    assert model.duality_gap_[0] <= 1e-4
+    assert gap <= 2e-4
+    np.testing.assert_allclose(model.objective_[0], primal, rtol=1e-6, atol=1e-6)
