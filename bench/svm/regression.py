@@ -116,12 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
     a = parser.parse_args(arguments)
-    load, rows = load_before(), []
+    machine, rows = {**facts(ROOT), "load": load_before()}, []
     for m in a.rows:
         for C in a.C:
             rows += compare(m, a.columns, C, a.repeats)
             print(f"{m} rows, C = {C:g}: done", flush=True)
-    text = markdown(rows, facts(ROOT) | {"load": load}, a.repeats)
+    text = markdown(rows, machine, a.repeats)
     print(text)
     write_csv(a.output / "svm_regression.csv", rows)
     (a.output / "svm_regression.md").write_text(text, encoding="utf-8")

@@ -176,6 +176,7 @@ def write(output: Path, rows: list[Row], machine: dict[str, Any], threads: int |
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
     load = load_before()
+    machine = {**facts(ROOT), "load": load}  # before the run: files may change during it
     if load is not None and load > 0.3:
         print(f"The machine is busy (load {load:.1f}): do not trust the times.")
     problems = [partial(classes, m, C) for m in settings.sizes for C in settings.C]
@@ -196,7 +197,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Disagreement as error:
             print(f"\nNothing was written: {error}")
             return 1
-        machine = facts(ROOT) | {"load": load}
     if settings.output is not None and rows:
         write(settings.output, rows, machine, settings.threads)
     return 0

@@ -259,7 +259,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
-    load, prices = load_before(), []
+    machine = {**facts(ROOT), "load": load_before()}  # before the run: files may change during it
+    prices: list[Price] = []
     smalls = small_problems(settings.repetitions) if settings.small else []
     for each in smalls:
         print(each, flush=True)
@@ -271,7 +272,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError as error:
         print(f"left out: {error}")
         return 1
-    machine = facts(ROOT) | {"load": load}
     if settings.output is not None:
         if prices:
             write_csv(settings.output / "svm_speed.csv", prices)

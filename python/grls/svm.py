@@ -17,38 +17,31 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import kernels
 from ._models.chosen_in_folds import ChosenInFolds
 from ._models.classification import class_weighted, require_two_classes
-from ._models.hard_margin import FIRST, GROWTH, SMALLEST_MARGIN, judge, spread_of
 from ._models.machines_in_folds import Machines
 from ._models.pairs_of_classes import (
     Solved,
     Task,
-    certified,
-    parts_of,
     pose,
     scores_of,
     shared_matrix,
-    solve_by_osqp,
     winners,
 )
 from ._models.parts import Decomposition
 from ._models.progress import Stages
 from ._models.samples import Samples, Training, with_groups
+from ._models.solved_pairs import hard_margin, solve_all
 from ._models.support_vectors import SupportVectorMachine
 from ._selection.folds import held_together
 from ._selection.held_out import require_choice
 from ._solvers import memory
 from ._solvers.kernel_problem import KernelProblem
-from ._solvers.results import SvmSolution
 from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from ._warnings import warn
-from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError, SeparableFeaturesWarning
+from .exceptions import SeparableFeaturesWarning
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
-
-_NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
-_DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 
 
 class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
@@ -66,7 +59,9 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     kernel : Kernel, str or callable, default="auto"
         "auto": a Gaussian of one scale for all columns, each in units of its own, the scale that leaves out
         single rows best in a least-squares fit as regularised as this one, on at most 250 points; of sparse
-        data or more than 50 columns one width, or the linear kernel. An object of `grls.kernels`, such as
+        data or more than 50 columns one width, or the linear kernel. Dense columns that clearly matter less
+        than others, by the slopes of such a fit to half of at most 1000 points and its errors at the other
+        half, have wider widths. An object of `grls.kernels`, such as
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name
         (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
@@ -389,9 +384,9 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         )
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
-            solved, said = self._hard_margin(task, start)
+            solved, said = hard_margin(self, task, start)
         else:
-            solved, said = self._solve_all(task, self.C_, start, float(self.tol))
+            solved, said = solve_all(self, task, self.C_, start, float(self.tol))
         solver = task.solver
         stages.done("solve")
         self._warn(solved, said, classes, pairs)
@@ -409,104 +404,6 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         self._warn_of_separation()
         if stages.tells(1):
             self._report(stages)
-
-    def _solve_all(
-        self, task: Task, C: float, start: FloatArray | None, goal: float
-    ) -> tuple[Solved, NDArray[np.bool_]]:
-        """Return the solution of all pairs, and of which pairs a warning was given that it is not there."""
-        if task.by_osqp:
-            solved = certified(self, task, C, solve_by_osqp(self, task, C, goal))
-            return solved, ~solved.converged  # OSQP has said it, in a warning of its own
-        solution = self._solve(task, C, start, goal)
-        solved = certified(self, task, C, solution)
-        missed = np.flatnonzero(solved.converged & (solved.relative_gap > goal))
-        if len(missed):
-            # Reached by the numbers the solver went by, and not by the model: once more from here, in
-            # double precision.
-            again = self._solve(task, C, solved.c, min(0.1 * goal, _DOUBLE_PRECISION), missed)
-            solved.improve(certified(self, task, C, again))
-        return solved, np.zeros(len(task.pairs), dtype=bool)
-
-    def _hard_margin(self, task: Task, start: FloatArray | None) -> tuple[Solved, NDArray[np.bool_]]:
-        """Return the solution for C = ∞, by a C that grows until no coefficient is at its bound."""
-        task.problem = KernelProblem(task.problem.kernel, task.problem.X, task.problem.T, None)
-        unit = np.sqrt(spread_of(task.problem))
-        n_pairs = len(task.pairs)
-        C, goal = FIRST / unit**2, float(self.tol)
-        iterations, seconds = np.zeros(n_pairs, dtype=np.intp), np.zeros(n_pairs)
-        found: Solved | None = None
-        while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
-            with warnings.catch_warnings():  # C is a step on the way
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                solved, _ = self._solve_all(task, C, start, goal)
-            start, iterations, seconds = solved.c, iterations + solved.iterations, seconds + solved.seconds
-            image = task.problem.kernel_times(solved.c)
-            verdicts = []
-            for p, part in enumerate(parts_of(task, C)):
-                rows = part.rows
-                verdicts.append(judge(part, solved.c[rows, p], solved.beta[:, p], image[rows, p]))
-                if verdicts[p].widest < SMALLEST_MARGIN * unit:
-                    raise self._overlap(task, p, verdicts[p].widest / unit)
-            solved.objective = np.array([verdict.objective for verdict in verdicts])
-            solved.relative_gap = np.array([verdict.relative_gap for verdict in verdicts])
-            if found is None:
-                found = solved
-            else:
-                found.improve(solved)
-            found.iterations, found.seconds = iterations, seconds
-            if (found.relative_gap <= self.tol).all():
-                return found, np.zeros(n_pairs, dtype=bool)
-            if np.isfinite(found.relative_gap).all() and goal > 1e-4 * self.tol:
-                goal *= 1e-2  # the bound is no longer felt: the same once more, and better
-            else:
-                C *= GROWTH
-        assert found is not None
-        worst = int(found.relative_gap.argmax())
-        if np.isfinite(found.relative_gap[worst]):  # separated, if not with the widest margin: told below
-            return found, np.zeros(n_pairs, dtype=bool)
-        raise self._overlap(task, worst, SMALLEST_MARGIN)
-
-    def _overlap(self, task: Task, p: int, margin: float) -> ValueError:
-        a, b = task.classes[task.pairs[p]].tolist()
-        return ValueError(
-            f"C=inf asks for functions that separate the classes, but {a!r} and {b!r} overlap, or nearly so, "
-            f"in the space of the kernel {task.kernel!r} and the features: no margin is wider than "
-            f"{margin:.1g} of the samples' spread there; choose a finite C, another kernel or more features, "
-            "or scale the columns"
-        )
-
-    def _solve(
-        self, task: Task, C: float, start: FloatArray | None, tol: float, only: Any = ()
-    ) -> SvmSolution:
-        """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to."""
-        try:
-            return task.problem.svm(
-                task.labels,
-                len(task.classes),
-                C,
-                solver=task.solver,
-                tol=tol,
-                max_iter=self.max_iter if self.max_iter >= 0 else _NO_LIMIT,
-                cache_bytes=float(self.cache_size) * 2**20,
-                start=start,
-                only=only,
-            )
-        except NotPositiveDefiniteError as error:
-            if task.solver == "auto":
-                task.solver = "native"
-                found = self._solve(task, C, start, tol, only)
-                warn(
-                    f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
-                    'problem is not convex: solver="native" took over, and what it found is stationary but '
-                    "need not be the best",
-                    IndefiniteKernelWarning,
-                )
-                return found
-            less = "" if task.solver == "native" else ', or solver="native", which asks less of it'
-            raise NotPositiveDefiniteError(
-                f"the matrix of the kernel {task.problem.kernel!r} is not positive definite, or overflows: "
-                f"choose another kernel{less}"
-            ) from error
 
     def _store(
         self,

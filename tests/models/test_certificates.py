@@ -1,6 +1,8 @@
 """The duality gap of a support vector machine is that of the model, whatever the solver went by."""
 
 import warnings
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
@@ -60,6 +62,30 @@ def test_what_a_model_claims_holds_for_its_own_coefficients(block):
             assert any(issubclass(w.category, ConvergenceWarning) for w in caught), (seed, settings)
 
 
+def test_a_gap_that_rounding_hides_is_not_told_as_a_small_one():
+    # Values of the kernel are 10¹⁷, those of the function 1: exact arithmetic says what the model is worth.
+    random = np.random.default_rng(0)
+    X, C = 1e4 * random.standard_normal((16, 3)), 1e-4
+    y = np.where(X[:, 0] + 1e3 * random.standard_normal(16) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVMGBClassifier(Polynomial(2), C=C, solver="native").fit(X, y)
+    rows = [[Fraction(float(value)) for value in row] for row in X]
+    c = [Fraction(0)] * 16
+    for i, value in zip(model.support_, model.dual_coef_[:, 0], strict=True):
+        c[i] = Fraction(float(value))
+    image = [
+        sum(((sum(map(mul, row, other)) + 1) ** 2 * c[j] for j, other in enumerate(rows)), Fraction(0))
+        for row in rows
+    ]
+    beta, signs = Fraction(float(model.feature_coef_[0, 0])), [int(sign) for sign in y]
+    quadratic = sum(map(mul, c, image), Fraction(0))
+    losses = [max(Fraction(0), 1 - sign * (value + beta)) for sign, value in zip(signs, image, strict=True)]
+    primal = quadratic / 2 + Fraction(C) * sum(losses, Fraction(0))
+    gap = primal - (sum(map(mul, signs, c), Fraction(0)) - quadratic / 2)
+    assert float(gap / primal) <= model.duality_gap_[0]
+
+
 def test_a_bias_of_the_linear_program_has_its_own_gap():
     random = np.random.default_rng(117)
     X = random.standard_normal((60, 2))
@@ -116,3 +142,20 @@ def test_all_solvers_reach_the_same_objective_with_hard_features(kind, C):
         assert model.objective_[0] == pytest.approx(primal, rel=1e-6, abs=1e-9 * C * len(X))
         objectives.append(primal)
     assert np.ptp(objectives) <= 1e-6 * max(np.max(objectives), 1e-6 * C * len(X))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_topics_that_separate_by_huge_coefficients_are_known_to(seed):
+    # Most topics of a document are next to nothing, down to 10⁻³⁰⁰, and may still tell the classes apart.
+    random = np.random.default_rng(seed)
+    T = np.column_stack([np.ones(300), random.dirichlet(np.full(12, 0.01), 300)[:, :-1]])
+    score = T @ (10.0 ** random.uniform(0, 6, 12) * random.choice([-1, 1], 12))
+    y, X = score > np.median(score), random.normal(size=(300, 5))
+    model = SVMGBClassifier(Linear(), features=lambda X: T, C=10.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparableFeaturesWarning)
+        model.fit(X, y)
+    primal, gap = certificate(model, Linear(), X, y, 10.0)
+    assert model.duality_gap_[0] <= 1e-4
+    assert gap <= 2e-4
+    np.testing.assert_allclose(model.objective_[0], primal, rtol=1e-6, atol=1e-6)

@@ -43,8 +43,8 @@ class HeldOutChoice:
 def choose(machines: Machines, C: Any, variance: float | str, stages: Stages) -> HeldOutChoice:
     """Choose C, the features' variance and the kernel; each may be given.
 
-    Of many rows some are searched. Whether features are of use is then asked of all: the fewer the rows, the
-    more features are worth.
+    Of many rows some are searched. Where features are of use there, that is asked of all rows again: the
+    fewer the rows, the more features are worth. Where they are of none, more rows do not change that.
     """
     n_units = int(machines.together.max()) + 1
     rows = drawn(machines.together, machines.labels, max(_FEWEST_ROWS, n_units // _SHARE))
@@ -55,7 +55,7 @@ def choose(machines: Machines, C: Any, variance: float | str, stages: Stages) ->
     held_out = some.held_out(stages)
     search(held_out, lines)
     tried = list(held_out.trials.values())
-    if rows is not None and isinstance(variance, str):
+    if rows is not None and isinstance(variance, str) and gains(held_out).setting.variance > 0:
         settings, rows = held_out.bests(), None
         some, held_out = machines, machines.held_out(stages)
         for setting in settings:
@@ -88,6 +88,8 @@ def _spread_out(values: NDArray[Any], rows: NDArray[np.intp], machines: Machines
 
 class ChosenInFolds(ChosenWidth):
     """A support vector machine that may hold rows out: parameters `C`, `feature_variance`, `probability`."""
+
+    _weighs_columns = True
 
     def _widths_to_try(self, kernel: Kernel) -> list[Kernel]:
         """Return the kernel among wider and narrower ones, where its width is chosen with C."""

@@ -21,6 +21,8 @@ from .samples import Samples, Training
 class ChosenWidth(KernelMachine):
     """A kernel machine whose `kernel` may be "auto": a Gaussian of the scale that least squares find best."""
 
+    _weighs_columns = False  # whether columns that matter less than others may have wider widths
+
     def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
         return kernels.Gaussian() if self._chooses_kernel() else super()._kernel_to_start_from(X)
 
@@ -58,7 +60,10 @@ class ChosenWidth(KernelMachine):
     ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
         """Return the kernel that least squares find best, and what was tried."""
         shift = self._equivalent_shift(training)
-        return kernel_choice.choose_width(choose, shift, prepare=prepare, stages=stages)
+        by_columns = self._weighs_columns
+        return kernel_choice.choose_width(
+            choose, shift, prepare=prepare, stages=stages, by_columns=by_columns
+        )
 
     def _equivalent_shift(self, training: Training) -> float:
         """Return γΣw of the least-squares problem whose loss is about as curved as this one's."""

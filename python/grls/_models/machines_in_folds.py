@@ -23,6 +23,7 @@ from ..kernels import Kernel
 from .hard_margin import spread_of
 from .pairs_of_classes import Posed, Task, central_bias, pose, solve_by_osqp, winners
 from .progress import Stages
+from .solved_pairs import solve
 
 _LOOSER = 10.0  # times the gap allowed to the model: what folds may be left with
 
@@ -119,7 +120,7 @@ class Machines:
                 found = solve_by_osqp(self.model, task, setting.C, tol)
             else:
                 scaled = None if start is None else start * (setting.C / C)
-                found = self.model._solve(task, setting.C, scaled, tol)
+                found = solve(self.model, task, setting.C, scaled, tol)
                 self._last[key] = setting.C, np.asarray(found.c)
         self.solver = task.solver  # it may have turned out to be the only one that works
         return posed, np.asarray(found.c), central_bias(task, setting.C, found)

@@ -214,8 +214,10 @@ def search(held_out: HeldOut, lines: Lines) -> None:
         start = held_out.chosen
     held_out.walk(*lines.along_C(start), lines.step)
     if len(lines.variances) > 1:
-        for variance in (0.0, np.inf):
-            held_out.walk(*lines.along_C(replace(held_out.chosen, variance=variance)), lines.step)
+        held_out.walk(*lines.along_C(replace(held_out.chosen, variance=0.0)), lines.step)
+        free = replace(held_out.chosen, variance=np.inf)
+        if held_out(free).complete:  # else they are clearly worse, and C, which does not bind them, no help
+            held_out.walk(*lines.along_C(free), lines.step)
         held_out.walk(*lines.along_variance(held_out.chosen))
     held_out.walk(*lines.along_kernel(held_out.chosen))
     if lines.step > 1 and len(lines.variances) == 1:

@@ -24,6 +24,7 @@ from .descent import Objective, descend, gamma_limits
 from .metric import learn_metric
 from .parameters import Parameters
 from .readings import Reading
+from .relevance import column_widths
 
 # From the one that is right most often; the widths found for it are where the others start.
 FAMILIES: dict[str, Callable[[Any], Kernel]] = {
@@ -295,13 +296,19 @@ def _is_mixed(candidate: Candidate) -> bool:
 
 
 def choose_width(
-    choose: Choice, shift: float, *, prepare: Callable[[Kernel], Kernel], stages: Stages
+    choose: Choice,
+    shift: float,
+    *,
+    prepare: Callable[[Kernel], Kernel],
+    stages: Stages,
+    by_columns: bool = False,
 ) -> tuple[Kernel, KernelChoice]:
     """Return a Gaussian kernel of one scale, for machines of other losses: least squares choose it.
 
     By leave-one-out on few rows, in the best of three units for the columns; of sparse data or many columns
     one width, and the linear kernel beside it. `shift` is γΣw, which such a machine is given: a width that
-    is best at another one would be too wide or too narrow.
+    is best at another one would be too wide or too narrow. `by_columns`: whether columns that
+    clearly matter less than others have wider widths.
     """
     record = KernelChoice()
     choose, reading = _read(choose)
@@ -321,6 +328,11 @@ def choose_width(
         kernels.append(("Linear", prepare(Linear())))
     record.candidates = [few.candidate(*each) for each in kernels]
     record.best = int(np.argmin([candidate.criterion for candidate in record.candidates]))
+    _, best = kernels[record.best]
+    found = column_widths(choose, best, shift) if by_columns and isinstance(best, Gaussian) else None
+    if found is not None:
+        record.candidates.append(few.candidate("Gaussian, a width for each column", found))
+        record.best = len(record.candidates) - 1
     return record.candidates[record.best].kernel, record
 
 
