@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, GRRegressor, plotting
+from grls import GRLSClassifier, GRLSRegressor, GRRegressor, NystromGRRegressor, plotting
 from grls.conformal import ConformalRegressor
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Matern, Precomputed, ThinPlate
@@ -298,3 +298,67 @@ def test_coverage_is_drawn_with_its_intervals_and_what_was_promised():
     broken.scores_ = 1e-3 * broken.scores_
     labels = plotting.CoverageDisplay.from_estimator(broken, X[200:], y[200:]).ax_.get_legend().get_texts()
     assert [text.get_text() for text in labels] == ["below what was promised"]
+
+
+def test_maps_and_lines_of_other_losses():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 6, (60, 3))
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=60)
+    counts = rng.poisson(np.exp(np.sin(X[:, 0])))
+    draw = plotting.MapDisplay.from_estimator
+    given = {"regularization": 1e-2}
+
+    robust = GRRegressor(Gaussian(2.0), **given).fit(X, y)
+    display = draw(robust, X, columns=(1, 0), grid_resolution=5)
+    assert display.std is None
+    assert len(display.axes_) == 1
+    rows = np.tile(np.median(X, axis=0), (25, 1))
+    rows[:, 1], rows[:, 0] = (values.ravel() for values in np.meshgrid(display.x, display.y))
+    assert_allclose(display.mean.ravel(), robust.predict(rows))
+    with pytest.raises(ValueError, match="with_noise is for least squares"):
+        draw(robust, X, with_noise=True)
+
+    levels = GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.9, 0.1, 0.5], **given).fit(X, y)
+    display = draw(levels, X, columns=(1, 0), grid_resolution=5)
+    found = levels.predict(rows)
+    assert_allclose(display.mean.ravel(), found[:, 2])
+    assert_allclose(display.std.ravel(), found[:, 0] - found[:, 1])
+    assert display.levels == (0.1, 0.9)
+    assert display.axes_[1].get_title() == "how wide the levels are"
+
+    poisson = GRRegressor(Gaussian(2.0), loss="poisson", **given).fit(X, counts)
+    display = draw(poisson, X, columns=(1, 0), grid_resolution=5)
+    mean, std = poisson.predict(rows, return_std=True)
+    assert_allclose(display.mean.ravel(), mean)
+    assert_allclose(display.std.ravel(), std)
+    assert display.axes_[1].get_title() == "how sure it is"
+    piped = make_pipeline(StandardScaler(), GRRegressor(Gaussian(2.0), loss="poisson", **given)).fit(
+        X, counts
+    )
+    scaled = piped[:-1].transform(rows)
+    assert_allclose(
+        draw(piped, X, columns=(1, 0), grid_resolution=5).std.ravel(), piped[-1].predict(scaled, True)[1]
+    )
+
+    centres = NystromGRRegressor(Gaussian(2.0), n_centers=20, **given).fit(X, counts)
+    display = draw(centres, X, columns=(1, 0), grid_resolution=5)
+    assert display.std is None
+    assert_allclose(display.mean.ravel(), centres.predict(rows))
+    effects = plotting.PartialEffectsDisplay.from_estimator(centres, X, columns=[0], n_points=7).effects
+    assert effects[0].ends is effects[0].std is None
+    line = np.tile(np.median(X, axis=0), (7, 1))
+    line[:, 0] = effects[0].line
+    assert_allclose(effects[0].mean, centres.predict(line))
+    with pytest.raises(ValueError, match=r"NystromGRRegressor.* has none"):
+        plotting.PartialEffectsDisplay.from_estimator(centres, X, with_noise=True)
+    one = NystromGRRegressor(Gaussian(2.0), n_centers=20, **given).fit(X[:, :1], counts)
+    fit = plotting.FitDisplay.from_estimator(one, X[:, :1], counts, n_points=9)
+    assert fit.std is fit.band is None
+    assert_allclose(fit.mean, one.predict(fit.line[:, None]))
+
+    two = GRRegressor(Gaussian(2.0), **given).fit(X, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match="one output, the model has 2"):
+        draw(two, X)
+    for display in (plotting.ResidualsDisplay, plotting.VariogramDisplay):
+        with pytest.raises(TypeError, match="shows a GRLSRegressor"):
+            display.from_estimator(robust)

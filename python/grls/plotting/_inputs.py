@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray
+from ..losses import GRRegressor
+from ..nystrom_losses import NystromGRRegressor
 
 
 def final_estimator(model: Any) -> Any:
@@ -22,12 +24,19 @@ def fitted_regressor(model: Any) -> Any:
     """Return the regressor with predictive variances that a model is, or ends in."""
     final = final_estimator(model)
     if not (hasattr(final, "cross_validate") and hasattr(final, "feature_covariance")):
-        raise TypeError(f"this display shows a GRLSRegressor, or a pipeline that ends in one, got {final!r}")
+        # One line: of some models the description has several.
+        got = " ".join(repr(final).split())
+        raise TypeError(f"this display shows a GRLSRegressor, or a pipeline that ends in one, got {got}")
     check_is_fitted(final)
     n_outputs = len(final.kernel_variance_)
     if n_outputs != 1:
         raise ValueError(f"this display shows one output, the model has {n_outputs}")
     return final
+
+
+def has_another_loss(final: Any) -> bool:
+    """Whether an estimator is a `GRRegressor`, or one on centres."""
+    return isinstance(final, GRRegressor | NystromGRRegressor)
 
 
 def column_names(X: Any) -> list[str]:

@@ -11,7 +11,6 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, integer
-from ..losses import GRRegressor
 from ._display import SeveralDisplay
 from ._inputs import (
     as_table,
@@ -19,6 +18,7 @@ from ._inputs import (
     column_of,
     final_estimator,
     fitted_regressor,
+    has_another_loss,
     is_numeric,
     number_of_column,
     target_name,
@@ -84,9 +84,9 @@ class PartialEffectsDisplay(SeveralDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor, GRRegressor or Pipeline
-            Fitted; a pipeline must end in one. A `GRRegressor` has bands with a smooth loss; with the others
-            it has lines alone, one for each level.
+        model : GRLSRegressor, GRRegressor, NystromGRRegressor or Pipeline
+            Fitted; a pipeline must end in one. A `GRRegressor` has bands with a smooth loss; with the others,
+            and on centres, there are lines alone, one for each level.
         X : {array-like, DataFrame} of shape (n, d), default=None
             Rows: a column runs from its smallest to its largest value there, the others stay at their median
             (numbers) or at what comes most often. None: the training rows that the model keeps.
@@ -107,7 +107,7 @@ class PartialEffectsDisplay(SeveralDisplay):
             The display.
         """
         final = final_estimator(model)
-        has_loss = isinstance(final, GRRegressor)
+        has_loss = has_another_loss(final)
         if has_loss:
             check_is_fitted(final)
         else:
@@ -154,13 +154,15 @@ class PartialEffectsDisplay(SeveralDisplay):
 
 
 def _by_loss(
-    model: Any, final: GRRegressor, rows: Any, with_noise: bool, seen: FloatArray
+    model: Any, final: Any, rows: Any, with_noise: bool, seen: FloatArray
 ) -> tuple[FloatArray, None, FloatArray, FloatArray | None]:
     """Return mean, std, values seen and ends of the effect of a model with another loss."""
     mean = np.asarray(model.predict(rows))
     if not hasattr(final, "predict_interval"):
         if with_noise:
-            raise ValueError(f"with_noise is for models with bands, and loss={final.loss!r} has none")
+            raise ValueError(
+                f"with_noise is for models with bands: {type(final).__name__}(loss={final.loss!r}) has none"
+            )
         return mean, None, seen, None
     if mean.ndim == 2:
         raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
@@ -170,34 +172,40 @@ def _by_loss(
 
 @dataclass
 class MapDisplay(SeveralDisplay):
-    """Mean and standard deviation over two columns, the others held at usual values.
+    """Predictions and how sure they are over two columns, the others held at usual values.
 
     Parameters
     ----------
     x, y : ndarrays of shape (g,)
         Values of the two columns.
-    mean, std : ndarrays of shape (g, g)
-        Prediction and standard deviation there, rows along the second column.
+    mean : ndarray of shape (g, g)
+        Prediction there, rows along the second column; of several quantiles or expectiles the middle one.
+    std : ndarray of shape (g, g) or None
+        Standard deviation there, or the distance between the lowest and the highest level; None: of a model
+        that has neither the prediction is drawn alone.
     points : ndarray of shape (n, 2)
         The rows.
     names : tuple of two str
         Names of the columns.
     target : str
         Name of the target.
+    levels : tuple of two floats, default=None
+        The lowest and the highest level, where `std` is the distance between them.
     """
 
     x: FloatArray
     y: FloatArray
     mean: FloatArray
-    std: FloatArray
+    std: FloatArray | None
     points: FloatArray
     names: tuple[str, str]
     target: str
+    levels: tuple[float, float] | None = None
 
     @property
     def n_axes(self) -> int:
         """How many pairs of axes it takes."""
-        return 2
+        return 1 if self.std is None else 2
 
     @classmethod
     def from_estimator(
@@ -215,20 +223,23 @@ class MapDisplay(SeveralDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor or Pipeline
-            Fitted; a pipeline must end in one.
+        model : GRLSRegressor, GRRegressor, NystromGRRegressor or Pipeline
+            Fitted; a pipeline must end in one. A `GRRegressor` with a smooth loss has standard deviations of
+            its means; with several levels the second map is the distance between the lowest and the highest;
+            other losses, and centres, have one map alone.
         X : {array-like, DataFrame} of shape (n, d), default=None
             Rows: the two columns run from their smallest to their largest values there, the others stay at
             their median (numbers) or at what comes most often. None: the training rows that the model keeps.
         columns : pair of int or str, default=(0, 1)
             Which columns go to the right and up.
         with_noise : bool, default=False
-            Whether standard deviations are those of new observations rather than of the function.
+            Whether standard deviations are those of new observations rather than of the function; of least
+            squares alone.
         grid_resolution : int, default=60
             Points along each column.
         target : str, default=None
             Name of the target.
-        axes : two matplotlib axes, default=None
+        axes : one or two matplotlib axes, default=None
             Where to draw; None makes a new figure.
 
         Returns
@@ -236,7 +247,11 @@ class MapDisplay(SeveralDisplay):
         MapDisplay
             The display.
         """
-        fitted_regressor(model)
+        final = final_estimator(model)
+        if has_another_loss(final):
+            check_is_fitted(final)
+        else:
+            fitted_regressor(model)
         table, g = as_table(X, model), integer(grid_resolution, "grid_resolution", minimum=2)
         if len(columns) != 2:
             raise ValueError(f"a map has two columns, got {len(columns)}")
@@ -250,23 +265,31 @@ class MapDisplay(SeveralDisplay):
         across, up = np.meshgrid(x, y)
         rows = with_column(usual_rows(table, g * g), first, across.ravel())
         rows = with_column(rows, second, up.ravel())
-        mean, std = model.predict(rows, return_std=True, with_noise=with_noise)
+        levels = None
+        if has_another_loss(final):
+            mean, std, levels = _map_by_loss(model, final, rows, with_noise)
+        else:
+            mean, std = model.predict(rows, return_std=True, with_noise=with_noise)
         where = np.column_stack(points).astype(np.float64)
         return cls(
             x,
             y,
             np.reshape(mean, (g, g)),
-            np.reshape(std, (g, g)),
+            None if std is None else np.reshape(std, (g, g)),
             where,
             (names[first], names[second]),
             target_name(target),
+            levels,
         ).plot(axes=axes)
 
     def _draw(self, axes: Any, **options: Any) -> None:
-        for ax, values, label, colours in (
-            (axes[0], self.mean, self.target, "viridis"),
-            (axes[1], self.std, f"standard deviation of {self.target}", "magma"),
-        ):
+        maps = [(axes[0], self.mean, self.target, "viridis")]
+        if self.std is not None:
+            spread = f"standard deviation of {self.target}"
+            if self.levels is not None:
+                spread = f"{self.target}, level {self.levels[1]:g} less level {self.levels[0]:g}"
+            maps.append((axes[1], self.std, spread, "magma"))
+        for ax, values, label, colours in maps:
             image = ax.pcolormesh(self.x, self.y, values, cmap=colours, shading="gouraud", rasterized=True)
             edge = {"markeredgecolor": "black", "markeredgewidth": 0.4}
             ax.plot(*self.points.T, "o", color="white", markersize=3, **edge)
@@ -274,4 +297,27 @@ class MapDisplay(SeveralDisplay):
             ax.set_ylabel(self.names[1])
             ax.figure.colorbar(image, ax=ax, label=label)
         axes[0].set_title("prediction")
-        axes[1].set_title("how sure it is")
+        if self.std is not None:
+            axes[1].set_title("how sure it is" if self.levels is None else "how wide the levels are")
+
+
+def _map_by_loss(
+    model: Any, final: Any, rows: Any, with_noise: bool
+) -> tuple[FloatArray, FloatArray | None, tuple[float, float] | None]:
+    """Return predictions by another loss, what tells how sure they are, and the levels of that."""
+    if with_noise:
+        raise ValueError("with_noise is for least squares: other losses have no standard deviations of noise")
+    mean, std = np.asarray(model.predict(rows)), None
+    levels = np.asarray(getattr(final, "quantiles", 0.5), dtype=np.float64)
+    if mean.ndim == 2 and levels.ndim == 1 and mean.shape[1] == len(levels):
+        order = np.argsort(levels)
+        lowest, middle, highest = order[0], order[len(order) // 2], order[-1]
+        if lowest == highest:
+            return mean[:, 0], None, None
+        ends = float(levels[lowest]), float(levels[highest])
+        return mean[:, middle], mean[:, highest] - mean[:, lowest], ends
+    if mean.ndim == 2:
+        raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
+    if hasattr(final, "predict_interval"):
+        mean, std = model.predict(rows, return_std=True)
+    return mean, std, None

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._validation import FloatArray
-from ..losses import GRRegressor
 from ._display import Display, SingleDisplay, make_axes, require_fitted
+from ._inputs import has_another_loss
 from ._style import BLUE, GREEN, GREY, ORANGE
 
 __all__ = ["DecompositionDisplay", "FitDisplay"]
@@ -76,8 +76,9 @@ class FitDisplay(SingleDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor or GRRegressor
-            Fitted. The first has a band of 95 %, as have smooth losses; quantiles one between them.
+        model : GRLSRegressor, GRRegressor or NystromGRRegressor
+            Fitted. The first has a band of 95 %, as have smooth losses of the second; quantiles one between
+            them.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -97,16 +98,16 @@ class FitDisplay(SingleDisplay):
         x, line = _along_one_variable(X, n_points)
         levels: Any = getattr(model, "quantiles", None)
         targets = np.ravel(y)
-        if isinstance(model, GRRegressor) and np.ndim(levels):
+        if has_another_loss(model) and np.ndim(levels):
             require_fitted(model)
             return cls(x, targets, line, model.predict(line[:, None]), None, levels).plot(ax=ax)
         _require_one_output(model)
         band = None
-        has_family = isinstance(model, GRRegressor) and hasattr(model, "predict_interval")
+        has_family = has_another_loss(model) and hasattr(model, "predict_interval")
         if has_family:  # the band is not as wide above as below
             mean, std = model.predict(line[:, None], return_std=True)
             band = model.predict_interval(line[:, None], with_noise=with_noise).reshape(-1, 2)
-        elif isinstance(model, GRRegressor):
+        elif has_another_loss(model):
             return cls(x, targets, line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
         else:
             mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
