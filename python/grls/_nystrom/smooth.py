@@ -25,6 +25,7 @@ from .._solvers.newton import LEAST_CURVATURE
 from .._validation import FloatArray, require_two_samples
 from ..exceptions import NotPositiveDefiniteError
 from . import equations
+from .choice import Choice, gcv
 from .plan import Block, Plan, named
 from .sums import Part
 
@@ -232,7 +233,7 @@ class Descent:
     tol: float
     max_iter: int
     grid: Any = None  # of γ; None: it is given
-    choice: equations.Choice | None = None
+    choice: Choice | None = None
     chosen: int = 0  # times
     value: float = np.inf
     decrement: float = np.inf
@@ -322,9 +323,9 @@ class Descent:
         system = self._equations(to_responses.T @ matrix @ to_responses)
         unit = system.weight / (2 * self.weight)
         grid = self.grid if np.ndim(self.grid) == 0 else np.asarray(self.grid, dtype=np.float64) / unit
-        found = equations.gcv(system, grid)
+        found = gcv(system, grid, refine=False)
         before, self.gamma = self.gamma, found.regularization * unit
-        self.choice = equations.Choice(found.path * unit, found.criterion, self.gamma)
+        self.choice = Choice(found.path * unit, found.criterion, self.gamma)
         self.chosen += 1
         steady = self.chosen > 1 and abs(np.log(self.gamma / before)) <= _STEADY
         self.choosing = not steady and self.chosen < _MOST_CHOICES
