@@ -5,6 +5,8 @@
 `svc`            60,000 digits, more centres: scikit-learn-intelex's SVC
 `rows`           time and memory of 10⁵ … 10⁶ rows
 `exact`          time and memory of the exact model of 60,000 rows by conjugate gradients
+`centres`        steps of conjugate gradients with centres drawn uniformly, and by pivots
+`choice`         γ chosen without a matrix: its time over that of a fit, beside the closed form
 `dask`           one and two workers beside the fit in memory
 `regression`     protein and California housing: the exact model, and centres
 ===============  ===========================================================================

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
-import lzma
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,59 +20,11 @@ from bench.peers.memory import _forget_peak, _peak
 from bench.peers.timing import growth, interleaved, stopwatch
 from bench.tables import write_csv
 
+from .gradients import scene_centres, scene_choice
+from .rows import Row, digits, drawn_rows, regression, row
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
-Row = dict[str, Any]
-
-
-def _data() -> Path | None:
-    folder = os.environ.get("GRLS_DATA")
-    return Path(folder) if folder else None
-
-
-def digits(n: int, n_test: int) -> tuple[Any, Any, Any, Any, str]:
-    """Return MNIST with pixels in [0, 1], or classes of random rows where it is not at hand."""
-    folder = _data()
-    if folder is not None and (folder / "mnist.npz").exists():
-        raw = np.load(folder / "mnist.npz")
-        X, X_test = (raw[name].reshape(-1, 784) / 255.0 for name in ("x_train", "x_test"))
-        return X[:n], raw["y_train"][:n], X_test[:n_test], raw["y_test"][:n_test], "MNIST"
-    rng = np.random.default_rng(0)
-    middles = rng.random((10, 784))
-    y = rng.integers(0, 10, n + n_test)
-    X = np.clip(middles[y] + rng.standard_normal((n + n_test, 784)), 0, 1)
-    return X[:n], y[:n], X[n:], y[n:], "random"
-
-
-def regression(name: str, quick: bool) -> tuple[Any, Any, Any, Any, str] | None:
-    """Return standardised training and test rows of a regression set."""
-    folder = _data()
-    rng = np.random.default_rng(0)
-    if folder is None:
-        X = rng.standard_normal((400, 5))
-        y, held, name = np.sin(X[:, 0]) + X[:, 1], np.arange(400) >= 300, "random"
-    elif name == "protein":
-        raw = np.load(folder / "regression" / "splits" / "protein-tertiary-structure.npz", allow_pickle=True)
-        X, y = np.asarray(raw["X"], dtype=float), np.asarray(raw["y"], dtype=float).ravel()
-        held = np.zeros(len(y), dtype=bool)
-        held[np.asarray(raw["test_index"][0], dtype=int)] = True
-    else:
-        with lzma.open(folder / "regression" / "california_housing_sklearn.csv.xz", "rt") as file:
-            text = file.read()
-        rows = np.genfromtxt(io.StringIO(text), delimiter=",", skip_header=1)
-        X, y = rows[:, :-1], rows[:, -1]
-        held = rng.permutation(len(y)) < len(y) // 5
-    if quick:
-        chosen = rng.permutation(len(y))[:400]
-        X, y, held = X[chosen], y[chosen], held[chosen]
-    mean, spread = X[~held].mean(axis=0), X[~held].std(axis=0)
-    X = (X - mean) / np.where(spread > 0, spread, 1)
-    train = rng.permutation(np.flatnonzero(~held))  # the first of them are then a fair sample
-    return X[train], y[train], X[held], y[held], name
-
-
-def row(scene: str, name: str, seconds: float | None = None, **more: Any) -> Row:
-    return {"scene": scene, "name": name, "seconds": seconds, **more}
 
 
 def scene_mnist(quick: bool, repeats: int) -> list[Row]:
@@ -183,12 +132,6 @@ def _measured(what: str, *arguments: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _rows(n: int) -> tuple[Any, Any]:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 20))
-    return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
-
-
 def scene_rows(quick: bool, repeats: int) -> list[Row]:
     """Rows of 20 columns in memory: seconds, and the peak above the data in a process of its own."""
     sizes, M = ((1000, 3000), 40) if quick else ((100_000, 300_000, 1_000_000), 1000)
@@ -207,7 +150,7 @@ def measure_rows(n: int, M: int) -> None:
     from grls import NystromGRLSRegressor
     from grls.kernels import Gaussian
 
-    X, y = _rows(n)
+    X, y = drawn_rows(n)
     NystromGRLSRegressor(Gaussian(4.0), features="linear", n_centers=40).fit(X[:200], y[:200])
     before = _forget_peak()
     model = NystromGRLSRegressor(Gaussian(4.0), features="linear", n_centers=M)
@@ -230,7 +173,7 @@ def measure_exact(n: int, precision: str) -> None:
     from grls import GRLSRegressor
     from grls.kernels import Gaussian
 
-    X, y = _rows(n)
+    X, y = drawn_rows(n)
     options = {"features": "linear", "regularization": 1e-5, "solver": "cg", "precision": precision}
     GRLSRegressor(Gaussian(4.0), **options).fit(X[:200], y[:200])
     before = _forget_peak()
@@ -314,10 +257,12 @@ SCENES = {
     "svc": scene_svc,
     "rows": scene_rows,
     "exact": scene_exact,
+    "centres": scene_centres,
+    "choice": scene_choice,
     "dask": scene_dask,
     "regression": scene_regression,
 }
-COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent")
+COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent", "steps")
 
 
 def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
@@ -326,8 +271,10 @@ def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
         f"Measured by `python -m bench.nystrom --scenes {name}` on {machine['processor']}, "
         f"{machine['cores']} cores, Python {machine['python']}, {packages}; commit "
         f"{machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
-        "times as long the peer of the scene takes (of `dask`: one worker). `error`: percent of labels, or "
-        "root mean square.",
+        "times as long the peer of the scene takes (of `dask`: one worker; of `centres`: uniform draws; of "
+        "`choice`: the other way round, that of the fit with the γ that was chosen). `error`: percent of "
+        "labels, root mean square, or of `choice` the logarithm of γ over that of the closed form. `steps`: "
+        "of conjugate gradients.",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "| " + " | ".join("---" for _ in COLUMNS) + " |",

@@ -121,11 +121,13 @@ class Iteration {
     return before;
   }
 
-  // The residuals of the columns that moved.
+  // The residuals of the columns that moved. Those that are asked for fewer digits than rough products have
+  // keep what the recurrence says of them.
   PerColumn recompute() {
-    system_.multiply(X_ * stepped_.matrix().asDiagonal(), AD_);
+    const PerColumn again = (options_.tolerance * relaxed_ < 0.5 * kRoughStep).select(stepped_, 0.0);
+    system_.multiply(X_ * again.matrix().asDiagonal(), AD_);
     for (Index p = 0; p < B_.cols(); ++p)
-      if (stepped_[p] > 0) R_.col(p) = B_.col(p) - AD_.col(p);
+      if (again[p] > 0) R_.col(p) = B_.col(p) - AD_.col(p);
     return lengths();
   }
 
@@ -152,6 +154,7 @@ class Iteration {
       best = std::min(best, now);
       active = (norm > goal).template cast<double>();
       if (!active.any()) break;
+      if (!active.all()) Z_ *= active.matrix().asDiagonal();
       system_.precondition(Z_);
       const PerColumn next = dot(context_, R_, Z_);
       turn(ratio(next, rz) * active, active);

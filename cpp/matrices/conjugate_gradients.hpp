@@ -1,10 +1,10 @@
 // Conjugate gradients: A X = B for a symmetric positive definite A (n, n) that can be multiplied by, all
 // columns of B (n, k) at once, so that every step is one product for all of them.
 //
-// A column that is solved rests: what is multiplied is zero there. Whenever the recurrence of the residuals
-// says that all are, R = B - AX is computed afresh, and the steps start again from it where the recurrence
-// had drifted away. Columns may have any size: units that are powers of two keep their squares within the
-// numbers, and change no digit.
+// A column that is solved rests: what is multiplied and preconditioned is zero there. Whenever the recurrence
+// of the residuals says that all are, R = B - AX is computed afresh, and the steps start again from it where
+// the recurrence had drifted away. Columns may have any size: units that are powers of two keep their squares
+// within the numbers, and change no digit.
 //
 // Where products of fewer digits come cheaper they do the steps, and full products only correct: each start
 // asks them for some digits of the residual, as long as they deliver.
@@ -38,7 +38,8 @@ struct GradientsOptions {
   int max_iterations;
   GradientsReport report = {};
   // (k) how many times the tolerance of each column is that; empty: all are alike. Residuals that are
-  // reported, and those that are compared with one another, are divided by it.
+  // reported, and those that are compared with one another, are divided by it. Where it leaves few digits to
+  // be found, the recurrence of the residuals is believed.
   Vector<double> relaxed = {};
 };
 

@@ -17,7 +17,15 @@ namespace {
 constexpr Index kMostCentres = 2000;
 constexpr Index kMostValues = Index(1) << 27;  // of the preconditioner: 1 GiB
 constexpr double kRankTolerance = 1e-12;
+constexpr double kRelaxed = 0.5;    // the power of the tolerance that columns of the covariance do without
 constexpr Index kMixedFrom = 4096;  // samples from which single precision does the steps by itself
+
+IndexList nonzero_columns(const Matrix<double>& X) {
+  IndexList out;
+  for (Index p = 0; p < X.cols(); ++p)
+    if (!X.col(p).isZero(0)) out.push_back(p);
+  return out;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -163,16 +171,14 @@ Matrix<double> MatrixFree::weighted(const Matrix<double>& X) const {
 // W½ΦW½ V; columns that are zero cost nothing.
 template <class S>
 Matrix<double> MatrixFree::kernel_product(const Context& context, const Matrix<double>& V) const {
-  Eigen::RowVectorXd size = V.colwise().norm();
-  IndexList at_work;
-  for (Index p = 0; p < V.cols(); ++p)
-    if (size[p] != 0) at_work.push_back(p);
+  const IndexList at_work = nonzero_columns(V);
   Matrix<double> out = Matrix<double>::Zero(V.rows(), V.cols());
   if (at_work.empty()) return out;
   const Matrix<double> some = weighted(V(Eigen::all, at_work));
   if constexpr (std::is_same_v<S, float>) {
     // Columns of length one: float32 neither overflows nor underflows.
-    const Eigen::RowVectorXd lengths = size(at_work);
+    Eigen::RowVectorXd lengths = some.colwise().norm();
+    for (double& length : lengths) length = length > 0 ? length : 1;
     const Matrix<float> single = (some * lengths.cwiseInverse().asDiagonal()).template cast<float>();
     out(Eigen::all, at_work) = symmetric_kernel_times<float>(context, kernel_.formula, kernel_.rows, single)
                                    .template cast<double>() *
@@ -222,7 +228,13 @@ Gradients<Matrix<double>> MatrixFree::solve(const Context& context, const Matrix
     system.multiply_roughly = [&](const Matrix<double>& V, Matrix<double>& out) {
       finish(V, kernel_product<float>(context, V), out);
     };
-  system.precondition = [&](Matrix<double>& R) { inverse(context, R); };
+  system.precondition = [&](Matrix<double>& R) {
+    const IndexList at_work = nonzero_columns(R);
+    if (static_cast<Index>(at_work.size()) == R.cols()) return inverse(context, R);
+    Matrix<double> some = R(Eigen::all, at_work);
+    inverse(context, some);
+    R(Eigen::all, at_work) = some;
+  };
   return conjugate_gradients(context, system, B, options, guess);
 }
 
@@ -237,10 +249,10 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   rhs.leftCols(k) = Y;
   rhs.rightCols(l) = PhiQ_;
   project(rhs);
-  // The covariance of β is known to the square of the residuals of its columns.
+  // The covariance of β is known to better than the square of the residuals of its columns.
   GradientsOptions relaxed = options;
   relaxed.relaxed = Vector<double>::Ones(k + l);
-  relaxed.relaxed.tail(l).setConstant(std::max(1.0, 1 / std::sqrt(options.tolerance)));
+  relaxed.relaxed.tail(l).setConstant(std::max(1.0, std::pow(options.tolerance, -kRelaxed)));
   std::optional<FirstGuess<Matrix<double>>> begin;
   if (guess) {
     require(
@@ -258,9 +270,12 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   out.solution.c = weighted(z);
   out.solution.beta = basis_.feature_coefficients(Q_.transpose() * Y - PhiQ_.transpose() * z);
   out.solution.quadratic = (Y.array() * z.array()).colwise().sum().transpose();
-  // bᵀA⁻¹b = bᵀx + xᵀr but for the square of what is missing, r = b - Ax.
+  // bᵀA⁻¹b = bᵀx + xᵀr + rᵀA⁻¹r, r = b - Ax, with the preconditioner for A in the last term.
   const Matrix<double> left = rhs.rightCols(l) - solved.image.rightCols(l);
-  const Matrix<double> explained = PhiQ_.transpose() * across + across.transpose() * left;
+  Matrix<double> preconditioned = left;
+  LowRank::Inverse(context, functions_, shift)(context, preconditioned);
+  const Matrix<double> explained =
+      PhiQ_.transpose() * across + across.transpose() * left + left.transpose() * preconditioned;
   const Matrix<double> spread = Q_.transpose() * PhiQ_ + shift * Matrix<double>::Identity(l, l) -
                                 0.5 * (explained + explained.transpose());
   out.solution.feature_covariance =

@@ -42,7 +42,8 @@ _PARAMETERS = """Parameters
         restricted likelihood of the model on its centres; weights count as repetitions for both. "holdout":
         squared error on `validation_fraction` of the rows; the coefficients are then those of all rows.
     regularization_grid : int or array-like, default=50
-        How many values of γ to try, or the values themselves.
+        How many values of γ to try, the best being refined between its neighbours; or the values
+        themselves.
     feature_variance : float, default=inf
         How free the features are, with the meaning it has in `GRLSRegressor`; the mean and the spread of the
         features are those of the sample that the centres are chosen from. It needs a kernel of

@@ -43,7 +43,7 @@ from ..kernels.polynomials import needed_polynomials, polynomial_columns, requir
 from . import centers as centers_
 from . import doubling, files, gradients, kernel_on_sample
 from .centers import Pool
-from .equations import CRITERIA
+from .choice import CRITERIA
 from .penalised import Penalised
 from .plan import Block, Plan, Solution, indicators, named
 from .streams import Stream, as_stream, by_name

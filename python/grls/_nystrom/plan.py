@@ -27,6 +27,7 @@ from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError, PrecisionWarning
 from . import equations
 from .centers import Centers
+from .choice import Choice, gcv, holdout, reml
 from .groups import ROWS, GroupEffects, GroupSums
 from .penalised import Penalised
 from .posterior import CentrePosterior
@@ -88,7 +89,7 @@ class Solution:
     n_rows: int
     n_iter: int = 1
     classes: Any = None
-    choice: equations.Choice | None = None  # how γ was chosen, if it was
+    choice: Choice | None = None  # how γ was chosen, if it was
     leverage: Leverage | None = None
     statistics: SumStatistics | None = None  # of values; labels have none
     posterior: CentrePosterior | None = None  # … with γ > 0
@@ -208,12 +209,12 @@ class Plan:
         choice = None
         try:
             if regularization == "gcv":
-                choice = equations.gcv(system, grid)
+                choice = gcv(system, grid)
             elif regularization == "reml":
-                choice = equations.reml(system, grid)
+                choice = reml(system, grid)
             elif regularization == "holdout":
                 trained = equations.equations(sums.fitted, self.centers, k)
-                choice = equations.holdout(trained, sums.held_out, k, grid)
+                choice = holdout(trained, sums.held_out, k, grid)
             gamma = float(regularization) if choice is None else choice.regularization
             u = system.solve(gamma)
         except NotPositiveDefiniteError as error:

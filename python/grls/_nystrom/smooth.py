@@ -25,6 +25,7 @@ from .._solvers.newton import LEAST_CURVATURE
 from .._validation import FloatArray, require_two_samples
 from ..exceptions import NotPositiveDefiniteError
 from . import equations
+from .choice import Choice, gcv, reml
 from .plan import Block, Plan, named
 from .sums import Part
 
@@ -233,7 +234,7 @@ class Descent:
     max_iter: int
     grid: Any = None  # of γ; None: it is given
     criterion: str = "gcv"
-    choice: equations.Choice | None = None
+    choice: Choice | None = None
     chosen: int = 0  # times
     value: float = np.inf
     decrement: float = np.inf
@@ -324,11 +325,12 @@ class Descent:
         unit = system.weight / (2 * self.weight)
         grid = self.grid if np.ndim(self.grid) == 0 else np.asarray(self.grid, dtype=np.float64) / unit
         if self.criterion == "reml":
-            found = equations.reml(system, grid)
+            found = reml(system, grid, refine=False)
         else:
-            found = equations.gcv(system, grid, 0.0 if self.sums.family.has_scale else 1.0)
+            known = 0.0 if self.sums.family.has_scale else 1.0
+            found = gcv(system, grid, least_variance=known, refine=False)
         before, self.gamma = self.gamma, found.regularization * unit
-        self.choice = equations.Choice(found.path * unit, found.criterion, self.gamma)
+        self.choice = Choice(found.path * unit, found.criterion, self.gamma)
         self.chosen += 1
         steady = self.chosen > 1 and abs(np.log(self.gamma / before)) <= _STEADY
         self.choosing = not steady and self.chosen < _MOST_CHOICES
