@@ -55,7 +55,6 @@ class Copy:
         self.core = self.folder / "grls" / core.name
         shutil.copy(core, self.core)
         compileall.compile_dir(self.folder / "grls", quiet=1)
-        sys.dont_write_bytecode = True  # in the children: no fault outlives its trial
         for name in _AHEAD:
             importlib.import_module(name)
 
