@@ -95,10 +95,10 @@ def main():
         places = [
             Place(**{name: record[name] for name in Place.__dataclass_fields__})
             for record in records
-            if record["verdict"] == "survived"
+            if record["verdict"] in ("survived", "unclear")
             and record["file"].startswith("cpp" if options.cpp else "python")
         ]
-        records = [record for record in records if record["verdict"] != "survived"]
+        records = [record for record in records if record["verdict"] not in ("survived", "unclear")]
         out.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     else:
         done = {(record["file"], record["start"], record["new"]) for record in records}

@@ -181,5 +181,7 @@ def _parent_made(path):
 
 def who_noticed(log):
     """The first test that failed, from what pytest printed."""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", Path(log).read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(
+        r"^(?:FAILED|ERROR) (.+?)(?: - |$)", Path(log).read_text(encoding="utf-8"), re.MULTILINE
+    )
     return found[1] if found else "the import or the collection"
