@@ -104,6 +104,12 @@ TESTS_OF = {
         "models/test_given_variances.py",
         "models/test_losses.py",
     ],
+    "python/grls/_selection/estimation_error.py": [
+        "models/test_unconditional.py",
+        "models/test_uncertainty.py",
+    ],
+    "python/grls/_selection/held_out.py": ["models/test_chosen_in_folds.py"],
+    "python/grls/_selection/smooth.py": ["models/test_logistic_selection.py", "models/test_smooth_losses.py"],
     "python/grls/_solvers": ["solvers", "models", "selection", "nystrom"],
     "python/grls/_solvers/bias_face.py": ["models/test_bias_face.py"],
     "python/grls/_solvers/bias_program.py": ["solvers/test_programs.py", "models/test_svm.py"],
