@@ -14,11 +14,12 @@ from ._models.chosen import Chosen, Record
 from ._models.classification import Classification, row_counts, winner
 from ._models.cross_validation import ClassifierCrossValidation, leave_out
 from ._models.feature_prior import is_as_good_as_free, penalised_problem, split
-from ._models.fitted import FittedProblem, not_definite, solve_outputs, warn_of_rounding
+from ._models.fitted import FittedProblem, not_definite, solve_outputs
 from ._models.learnt_noise import LearnsNoise
 from ._models.leave_out_bands import LeaveOutBands
 from ._models.regression import Regression
 from ._models.regression_summary import UncertainSummary
+from ._models.rounding import warn_of_rounding
 from ._models.samples import FreeFeatures, Samples, Training, require_groups
 from ._models.summaries import ClassificationSummary, Solved, require_exact
 from ._selection import by_gradients, kernel_choice, kernel_parameters, metric, regularization

@@ -27,6 +27,7 @@ from ._models.fit_statistics import FitStatistics
 from ._models.kernel_components import KernelComponents, find_components
 from ._models.regression import Regression
 from ._models.regression_summary import CoefficientErrors, RegressionSummary, Scales, scales_at_gamma
+from ._models.rounding import warn_of_span
 from ._models.samples import FreeFeatures, Samples, Training
 from ._models.summaries import ClassificationSummary, Solved, require_exact
 from ._selection import regularization
@@ -140,6 +141,8 @@ class _PriorRLS(KernelMachine):
         self._stages.done("prior")
         components, covariance, mean = posed.components, posed.covariance, posed.mean
         problem, parts, expected = posed.problem, posed.parts, posed.expected
+        if not problem.by_samples:
+            warn_of_span(samples.weights)
         surprise = targets - expected
         selection = self._select(problem, surprise, row_counts(self, samples.y, samples.weights))
         chosen = float(self.regularization if selection is None else selection.chosen)

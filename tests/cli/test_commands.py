@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from grls import GRLSRegressor, cli
 from grls.cli import commands
 from grls.cli.app import grls as command
+from grls.cli.models import _labels
 from grls.features import Columns
 from grls.kernels import Gaussian, Matern
 from numpy.testing import assert_allclose, assert_array_equal
@@ -667,3 +668,10 @@ def test_main_returns_the_status(data, capsys):
     assert cli.main(["fit"]) == 2
     assert cli.main(["info"]) == 0
     capsys.readouterr()
+
+
+def test_labels_that_are_whole_numbers_stay_numbers():
+    assert _labels(pd.Series([1.0, 2000.0, -300.0])).dtype == np.int64
+    assert _labels(pd.Series([1.0, 2.5])).tolist() == [1.0, 2.5]
+    assert _labels(pd.Series([1.0, 2.0**53])).dtype == np.float64  # neighbours are not told apart any more
+    assert _labels(pd.Series(["a", "b"])).tolist() == ["a", "b"]

@@ -65,7 +65,21 @@ def test_models_at_the_ends_of_floating_point_numbers_are_exact_or_refused():
 
 
 @pytest.mark.parametrize(
-    "seed", [2000156, 2000394, 2000546, 2000978, 2001175, 2001357, 2001426, 2001525, 2001940]
+    "seed",
+    [
+        2000156,
+        2000394,
+        2000546,
+        2000978,
+        2001175,
+        2001357,
+        2001426,
+        2001525,
+        2001940,
+        6001391,
+        6001722,
+        6006098,
+    ],
 )
 def test_extremes_that_were_wrong_are_right_or_told(seed):
     """Weights of any size, columns far from the origin, tiny regularization, centres that are left out."""

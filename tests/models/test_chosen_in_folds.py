@@ -12,6 +12,7 @@ import pytest
 from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier
 from grls._models import chosen_in_folds
+from grls._selection.held_out import Lines
 from grls.exceptions import SeparableFeaturesWarning
 from grls.kernels import Gaussian, Linear, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
@@ -327,3 +328,19 @@ def test_a_warm_start_goes_with_a_choice():
     model = SVMGBClassifier(Gaussian(1.0), C="cv", warm_start=True).fit(X, y)
     first = model.decision_function(X)
     assert_allclose(model.fit(X, y).decision_function(X), first, atol=1e-2)
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-1, 1e3])
+def test_the_values_that_folds_choose_among_go_with_the_size_of_the_kernel(size):
+    """K → sK leaves the machine as it is with C/s and features of variance sτ."""
+    one, other = (Lines.of("cv", "auto", spread) for spread in (1.0, size))
+    assert_allclose(other.Cs, one.Cs / size)
+    assert_allclose(other.variances, one.variances * size)
+    assert not one.all_Cs
+
+
+def test_values_of_C_that_are_given_are_tried_as_they_are():
+    lines = Lines.of([10.0, 0.1, 10.0], 3.0, 1e3)
+    assert lines.Cs.tolist() == [0.1, 10.0]
+    assert lines.variances.tolist() == [3.0]
+    assert (lines.all_Cs, lines.step) == (True, 1)

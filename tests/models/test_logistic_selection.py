@@ -5,6 +5,7 @@ import pytest
 import reference
 from grls import GRLogisticClassifier
 from grls._models import smooth_machine as _smooth_machine
+from grls._selection import smooth
 from grls.kernels import Gaussian, Linear
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
@@ -244,3 +245,26 @@ def test_a_second_fit_is_the_first():
     again = clone(model).fit(X, y)
     assert_array_equal(model.dual_coef_, again.dual_coef_)
     assert_array_equal(model.regularization_path_, again.regularization_path_)
+
+
+def test_the_best_regularization_is_refined_where_the_criterion_is_smallest():
+    """A parabola over log γ: its minimum is found to the precision of the search, within the bracket."""
+    minimum = np.log(0.02)
+    visited = []
+
+    class Walk:
+        def __init__(self):
+            self.values = {}
+
+        def __call__(self, gamma):
+            visited.append(gamma)
+            return self.values.setdefault(gamma, 1.0 + (np.log(gamma) - minimum) ** 2)
+
+    walk, tried = Walk(), [10.0, 1.0, 0.1, 0.01, 0.001]
+    for gamma in tried:
+        walk(gamma)
+    visited.clear()
+    smooth._refine(walk, tried, 0.01)
+    assert min(visited) >= 0.001
+    assert max(visited) <= 0.1
+    assert min(walk.values, key=walk.values.get) == pytest.approx(0.02, rel=0.05)

@@ -1,6 +1,7 @@
 """`GRRegressor`: piecewise quadratic losses against formulas, other solvers, other packages, and refits."""
 
 import pickle
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from grls import GRLSRegressor, GRRegressor, SVMGBClassifier, plotting
 from grls._models.families import FAMILIES
 from grls._models.losses import PIECEWISE, Settings
-from grls._models.robust_scale import robust_scale, weighted_median
+from grls._models.robust_scale import robust_scale, spread_of, weighted_median
 from grls._solvers import osqp_program
 from grls._solvers.dual_program import DualProgram
 from grls._solvers.kernel_problem import KernelProblem
@@ -778,3 +779,20 @@ def test_displays_show_lines_levels_and_the_choice():
     with pytest.raises(ValueError, match="each of 2 has its own"):
         plotting.RegularizationPathDisplay.from_estimator(two)
     plt.close("all")
+
+
+@pytest.mark.parametrize("loss", ["squared_epsilon_insensitive", "absolute"])
+def test_the_shift_that_widths_are_chosen_with_is_that_of_all_rows(loss):
+    """γΣw of a quadratic loss; a linear one pulls as r² does at half the distance of the targets."""
+    y = np.array([0.0, 1.0, 2.0, 5.0])[:, None]
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    samples = SimpleNamespace(weights=weights, targets=y)
+    training = SimpleNamespace(samples=samples, n_samples=4, T=np.ones((4, 1)))
+    shift = GRRegressor(loss=loss, regularization=0.2)._equivalent_shift(training)
+    expected = 0.2 * weights.sum()
+    if loss == "absolute":
+        expected *= 2 * spread_of(y[:, 0], np.ones((4, 1)), weights)
+    assert shift == pytest.approx(expected)
+    samples.weights = None
+    ratio = GRRegressor(loss="expectile", regularization=0.2)._equivalent_shift(training) / 0.2
+    assert ratio == pytest.approx(4)

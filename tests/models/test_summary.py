@@ -17,6 +17,7 @@ from grls import (
     Summary,
     datasets,
 )
+from grls import summary as summary_module
 from grls._warnings import recorded, warn
 from grls.exceptions import ConfoundedFeaturesWarning, DependentFeaturesWarning
 from grls.features import Columns, EstimatorFeatures
@@ -653,3 +654,25 @@ def test_features_made_from_the_targets_leave_no_score():
     summary = classifier.fit(X, y > 2).summary()
     assert np.isnan([summary.loo_accuracy, summary.loo_squared_error]).all()
     assert summary.accuracy > 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (3.0, "3"),
+        (-20, "-20"),
+        (9_999_999.0, "9999999"),
+        (1e7, "1e+07"),
+        (0.5, "0.50000"),
+        (123.456789, "123.46"),
+        (1234567.25, "1234567"),
+        (1e-4, "0.00010000"),
+        (9.9e-5, "9.9e-05"),
+        (-2.5e8, "-2.5e+08"),
+        (np.nan, "-"),
+        (True, "True"),
+        ("exact", "exact"),
+    ],
+)
+def test_a_value_is_shown_whole_or_with_five_digits(value, shown):
+    assert summary_module._shown(value) == shown

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.mutants.equivalent import reason
-from tests.mutants.places import Place, in_cpp, in_python
+from tests.mutants.places import Place, in_cpp, in_python, is_python
 from tests.mutants.tests_of import nearest, tests_of
 from tests.mutants.trial import ROOT, CppTrial, PythonTrial, who_noticed
 
@@ -30,7 +30,8 @@ def drawn(count, seed, cpp, only):
     draw, chosen = random.Random(seed), {}
     while len(chosen) < min(count, sum(map(len, places))):
         place = draw.choice(draw.choices(places, weights)[0])
-        chosen[place.file, place.start] = place
+        if cpp or is_python(place.applied_to((ROOT / place.file).read_text(encoding="utf-8"))):
+            chosen[place.file, place.start] = place
     return list(chosen.values())
 
 
@@ -94,10 +95,10 @@ def main():
         places = [
             Place(**{name: record[name] for name in Place.__dataclass_fields__})
             for record in records
-            if record["verdict"] == "survived"
+            if record["verdict"] in ("survived", "unclear")
             and record["file"].startswith("cpp" if options.cpp else "python")
         ]
-        records = [record for record in records if record["verdict"] != "survived"]
+        records = [record for record in records if record["verdict"] not in ("survived", "unclear")]
         out.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     else:
         done = {(record["file"], record["start"], record["new"]) for record in records}

@@ -107,7 +107,7 @@ def in_python(file, source):
             places.append(Place(file, row, start, start + len(text), text, new))
         if kind not in (tokenize.NL, tokenize.COMMENT):
             before = token
-    return [place for place in places if _compiles(place.applied_to(source))]
+    return places
 
 
 def _is_binary(before, text):
@@ -119,7 +119,8 @@ def _is_binary(before, text):
     )
 
 
-def _compiles(source):
+def is_python(source):
+    """Whether a source with a fault is a program still."""
     try:
         compile(source, "mutant", "exec")
     except SyntaxError:

@@ -104,6 +104,12 @@ TESTS_OF = {
         "models/test_given_variances.py",
         "models/test_losses.py",
     ],
+    "python/grls/_selection/estimation_error.py": [
+        "models/test_unconditional.py",
+        "models/test_uncertainty.py",
+    ],
+    "python/grls/_selection/held_out.py": ["models/test_chosen_in_folds.py"],
+    "python/grls/_selection/smooth.py": ["models/test_logistic_selection.py", "models/test_smooth_losses.py"],
     "python/grls/_solvers": ["solvers", "models", "selection", "nystrom"],
     "python/grls/_solvers/bias_face.py": ["models/test_bias_face.py"],
     "python/grls/_solvers/bias_program.py": ["solvers/test_programs.py", "models/test_svm.py"],
@@ -152,23 +158,20 @@ def tests_of(file):
 
 
 def nearest(file, most):
-    """The test files for one source file: those that are named, then those that speak of it most often."""
-    named, others = [], []
+    """The test files for one source file as TESTS_OF has them, of a folder those that name it most first."""
+    words = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_names(file)))) + r")\b")
+    stem = Path(file).stem.strip("_")
+
+    def share(test):
+        text = test.read_text(encoding="utf-8")
+        return stem in test.stem, len(words.findall(text)) / len(text) ** 0.5
+
+    tests = []
     for name in tests_of(file):
         path = ROOT / name
-        if path.is_dir():
-            others += [test.relative_to(ROOT).as_posix() for test in sorted(path.glob("test_*.py"))]
-        else:
-            named.append(name)
-    words = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_names(file)))) + r")\b")
-
-    def share(name):
-        text = (ROOT / name).read_text(encoding="utf-8")
-        stem = Path(file).stem.strip("_")
-        return (stem in name, len(words.findall(text)) / len(text) ** 0.5)
-
-    others = sorted(set(others) - set(named), key=share, reverse=True)
-    return [*named, *others][:most]
+        found = sorted(path.glob("test_*.py"), key=share, reverse=True) if path.is_dir() else [path]
+        tests += [test.relative_to(ROOT).as_posix() for test in found]
+    return list(dict.fromkeys(tests))[:most]
 
 
 def _names(file):

@@ -55,7 +55,6 @@ class Copy:
         self.core = self.folder / "grls" / core.name
         shutil.copy(core, self.core)
         compileall.compile_dir(self.folder / "grls", quiet=1)
-        sys.dont_write_bytecode = True  # in the children: no fault outlives its trial
         for name in _AHEAD:
             importlib.import_module(name)
 
@@ -182,5 +181,7 @@ def _parent_made(path):
 
 def who_noticed(log):
     """The first test that failed, from what pytest printed."""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", Path(log).read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(
+        r"^(?:FAILED|ERROR) (.+?)(?: - |$)", Path(log).read_text(encoding="utf-8"), re.MULTILINE
+    )
     return found[1] if found else "the import or the collection"

@@ -10,14 +10,9 @@ import numpy as np
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
-from .._warnings import warn
-from ..exceptions import PrecisionWarning
 from ..kernels import Function, Kernel
 from ..kernels.polynomials import needed_polynomials
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
-
-_ROUNDING_SHOWS = 1e-6  # of the largest target
-_ROUNDING = 10 * float(np.finfo(np.float64).eps)  # of a kernel value, with what its factorisation adds
 
 
 @dataclass(frozen=True)
@@ -71,35 +66,6 @@ def solve_outputs(problem: KernelProblem, targets: FloatArray, gammas: Any, **op
         mine = np.flatnonzero(each == gamma)
         parts.append((mine, problem.solve(np.ascontiguousarray(targets[:, mine]), float(gamma), **options)))
     return Outputs.join(parts, n_outputs)
-
-
-def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray) -> None:
-    """Give a `PrecisionWarning` where rounding of the kernel's values shows in the predictions.
-
-    Each value Φ(x, x_j) is known to ε√(Φ(x, x) Φ(x_j, x_j)), and f adds up c_j times as much. With signs at
-    random δf ≈ ε √max Φ(x, x) |(√Φ(x_j, x_j) c_j)_j|. Kernels that are zero at zero distance are not judged.
-    """
-    diagonal = np.abs(problem.kernel_diagonal())
-    most = _ROUNDING * float(diagonal.max()) * float(np.abs(c).max()) * len(c) ** 0.5
-    sizes = np.abs(targets).max(axis=0)
-    if most <= _ROUNDING_SHOWS * float(sizes.min()):  # as of nearly all
-        return
-    roots = np.sqrt(diagonal)
-    terms = roots[:, None] * c
-    scale = np.abs(terms).max(axis=0)  # apart, so that squares neither overflow nor vanish
-    seen = (scale > 0) & (sizes > 0)
-    if not seen.any():
-        return
-    terms, scale = terms[:, seen] / scale[seen], scale[seen]
-    shares = np.sqrt(np.einsum("ij,ij->j", terms, terms)) * (scale / sizes[seen]) * float(roots.max())
-    share = _ROUNDING * float(shares.max())
-    if share > _ROUNDING_SHOWS:
-        warn(
-            f"rounding may move predictions by {share:.0e} of the largest target: the regularization is "
-            "so small beside the kernel's values that large coefficients cancel each other; choose a larger "
-            "one",
-            PrecisionWarning,
-        )
 
 
 def not_definite(kernel: Kernel, regularization: float | str, n_samples: int, found: str) -> str:

@@ -19,12 +19,12 @@ from .. import kernels
 from .._models.classification import require_two_classes
 from .._models.feature_prior import beside
 from .._models.leverage import Leverage
+from .._models.rounding import warn_of_span
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.arrays import require_well_formed
 from .._solvers.rows import row_keys
 from .._validation import FloatArray, require_two_samples
-from .._warnings import warn
-from ..exceptions import NotPositiveDefiniteError, PrecisionWarning
+from ..exceptions import NotPositiveDefiniteError
 from . import equations
 from .centers import Centers
 from .choice import Choice, gcv, holdout, reml
@@ -35,7 +35,6 @@ from .statistics import SumStatistics
 from .sums import Part, Sums
 
 _SLICE = 1 << 16  # rows of an array in memory that are worked on at a time
-_SPAN = 1e12  # of sample weights: beyond it the light ones have four digits left in a sum with the heavy ones
 
 
 @dataclass
@@ -127,7 +126,7 @@ class Plan:
 
     def sums(self, block: Block) -> Sums:
         """Return the sums of the rows of a block."""
-        _warn_of_span(block.weights)
+        warn_of_span(block.weights)
         X, T = self.rows(block)
         Y = block.targets
         order = self.centers.rank + T.shape[1] + Y.shape[1]
@@ -258,20 +257,6 @@ class Plan:
             A = self.centers.A[:, free.kept]
             solution.leverage = Leverage.of_sums(free.sums, A, self.centers.T)
         return solution
-
-
-def _warn_of_span(weights: FloatArray | None) -> None:
-    """Give a `PrecisionWarning` where rows weigh so little that sums with the others lose them."""
-    if weights is None or not (weights > 0).any():
-        return
-    span = float(weights.max()) / float(weights[weights > 0].min())
-    if span > _SPAN:
-        warn(
-            f"the largest sample weight is {span:.0e} times the smallest: what rows of small weight say is "
-            "lost when it is added to the others; leave such rows out (weight 0), or use an exact model "
-            "(GRLSRegressor, GRLSClassifier)",
-            PrecisionWarning,
-        )
 
 
 def _are_same(a: Any, b: Any) -> bool:

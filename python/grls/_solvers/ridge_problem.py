@@ -101,25 +101,40 @@ class RidgeProblem:
             f"a Cholesky factorisation for {n} samples and {p} columns",
             'use solver="cg"',
         )
-        if not self.by_samples:
-            return _core.ridge_columns(**self._arguments(), Y=targets, shift=shift)
-        return self._solve_by_samples(targets, regularization)
+        center = self._center()
+        if center is None:
+            return self._solve_directly(targets, regularization)
+        # x = μ + u with 1 = Ta: V is the same for u, and f = xᵀV + tᵀ(β − a μᵀV).
+        moved = RidgeProblem(self.X - center, self.T, self.weights)
+        found = moved._solve_directly(targets, regularization)
+        V, beta, kept = np.asarray(found.V), np.array(found.beta), found.kept
+        constant = np.linalg.lstsq(self.T[:, kept], np.ones(n), rcond=None)[0]
+        beta[kept] -= np.outer(constant, center @ V)
+        return RidgeSolution(V=V, beta=beta, kept=kept, iterations=0, residuals=found.residuals)
 
-    def _solve_by_samples(self, targets: FloatArray, regularization: float) -> RidgeSolution:
-        """Solve for c of the kernel XXᵀ. Beside a free constant 1 = Ta, X may be taken about any centre."""
-        X, center = self.X, None
-        if not sparse.issparse(X):
-            mean, spread = moments(X)
-            if distance_of(mean, spread) > CENTRED and spans_constant(self.T):
-                X, center = X - mean, mean
-        solution = KernelProblem(LinearGram(), X, self.T, self.weights).solve(
-            targets, regularization, precision="auto"
+    def _center(self) -> FloatArray | None:
+        """Return the middle of X where digits are lost unless X is taken about it, and it may be."""
+        if (
+            sparse.issparse(self.X)
+            or not distance_of(*moments(self.X)) > CENTRED
+            or not spans_constant(self.T)
+        ):
+            return None
+        return np.asarray(np.average(self.X, axis=0, weights=self.weights), dtype=np.float64)
+
+    def _solve_directly(self, targets: FloatArray, regularization: float) -> RidgeSolution:
+        """Factorise the smaller of both matrices."""
+        if not self.by_samples:
+            shift = regularization * self.total_weight
+            return _core.ridge_columns(**self._arguments(), Y=targets, shift=shift)
+        solution = self._as_kernel_problem().solve(targets, regularization, precision="auto")
+        return RidgeSolution(
+            V=np.asarray(self.X.T @ solution.c, dtype=np.float64),
+            beta=solution.beta,
+            kept=solution.kept,
+            iterations=0,
+            residuals=np.zeros(targets.shape[1]),
         )
-        V, beta, kept = np.asarray(X.T @ solution.c, dtype=np.float64), np.array(solution.beta), solution.kept
-        if center is not None:
-            constant = np.linalg.lstsq(self.T[:, kept], np.ones(len(X)), rcond=None)[0]
-            beta[kept] -= np.outer(constant, center @ V)
-        return RidgeSolution(V=V, beta=beta, kept=kept, iterations=0, residuals=np.zeros(targets.shape[1]))
 
     def reduced(self, targets: FloatArray, *, leave_one_out: bool) -> ReducedMatrix:
         """Return the matrix reduced once for any number of shifts."""
