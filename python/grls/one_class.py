@@ -222,6 +222,11 @@ class OneClassSVMGB(OutlierMixin, SupportVectorMachine):
                 "the features do not span the constant, so that g = 0 below a threshold of zero may be all "
                 "there is to learn: add a column of ones"
             )
+        # All is proportional to the weights: solved for weights of one at most, nothing overflows.
+        unit = 1.0
+        if samples.weights is not None:
+            unit = float(samples.weights.max())
+            samples.weights = samples.weights / unit
         solved = _solve(self, training)
         self._stages.done("solve")
         if solved.relative_gap > self.tol:
@@ -232,11 +237,11 @@ class OneClassSVMGB(OutlierMixin, SupportVectorMachine):
                 ConvergenceWarning,
             )
         self._store_features(training.features, solved.kept)
-        self._store_support(training, solved.a[:, None])
-        self._store_coefficients(training.features, solved.beta[:, None])
+        self._store_support(training, unit * solved.a[:, None])
+        self._store_coefficients(training.features, unit * solved.beta[:, None])
         self._store_leverage(training.T, samples.weights)
-        self.offset_ = -float(np.average(training.T @ solved.beta, weights=samples.weights))
-        self.objective_, self.duality_gap_ = solved.objective, solved.relative_gap
+        self.offset_ = -unit * float(np.average(training.T @ solved.beta, weights=samples.weights))
+        self.objective_, self.duality_gap_ = solved.objective * unit * unit, solved.relative_gap
         self.n_iter_ = solved.iterations
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -379,9 +379,11 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             self.C_, self.feature_variance_ = float(self.C), float(self.feature_variance)
         problem = KernelProblem(training.kernel, samples.X, training.T, samples.weights)
         posed = pose(problem, self.feature_variance_, polynomials, conditional=conditional)
-        task = Task(
-            training.kernel, shared_matrix(posed.problem, labels), labels, classes, pairs, solver, by_osqp
-        )
+        known = None
+        if machines is not None and chosen is not None and posed.has_own_kernel:
+            known = machines.known_matrix(chosen.setting.kernel)
+        shared = shared_matrix(posed.problem, labels, known)
+        task = Task(training.kernel, shared, labels, classes, pairs, solver, by_osqp)
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = hard_margin(self, task, start)

@@ -165,6 +165,19 @@ def test_weights_count_rows_and_zero_is_none():
     assert_allclose(repeated, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1e150])
+def test_everything_is_proportional_to_the_weights(unit):
+    X = points(60, d=2)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 60)
+    one, other = (
+        OneClassSVMGB(Gaussian(1.0), features="linear", nu=0.2, tol=1e-9).fit(X, sample_weight=w)
+        for w in (weights, unit * weights)
+    )
+    assert_allclose(other.decision_function(X) / unit, one.decision_function(X), atol=1e-7)
+    assert_allclose(other.offset_ / unit, one.offset_, rtol=1e-6)
+    assert_array_equal(other.support_, one.support_)
+
+
 def test_the_basis_of_the_features_makes_no_difference():
     X = points(80, d=2)
     A = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0], [0.0, 1.0, 1.0]])

@@ -89,6 +89,10 @@ class Machines:
                 beta = posed.feature_coefficients(beta, c)
                 yield test, self.T[test] @ beta + self._kernel_part(setting, K, train, test, c)
 
+    def known_matrix(self, k: int) -> FloatArray | None:
+        """Return the matrix of a kernel, if it was the last one to be computed."""
+        return None if self._matrix is None or self._matrix[0] != k else self._matrix[1]
+
     def _shared_matrix(self, k: int) -> FloatArray | None:
         """Return the kernel matrix of all rows, if there is memory for it and for the part without a fold."""
         if self._matrix is None or self._matrix[0] != k:

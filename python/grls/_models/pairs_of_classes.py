@@ -63,6 +63,11 @@ class Posed:
     definite: DefiniteProblem | None
     variance: float
 
+    @property
+    def has_own_kernel(self) -> bool:
+        """Whether the kernel is the model's, to which neither features nor a definite part are added."""
+        return self.definite is None and (self.parts is None or self.variance == 0)
+
     def feature_coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
         """Return the coefficients of all features, (l, n_pairs)."""
         if self.definite is not None:
@@ -89,16 +94,19 @@ def pose(
     return Posed(problem, parts, definite, variance)
 
 
-def shared_matrix(problem: KernelProblem, labels: NDArray[np.intp]) -> KernelProblem:
+def shared_matrix(
+    problem: KernelProblem, labels: NDArray[np.intp], known: FloatArray | None = None
+) -> KernelProblem:
     """Return the same problem with its kernel matrix, where that is small and all pairs of classes are.
 
-    Then most of it is needed, by several pairs and by the certificate.
+    Then most of it is needed, by several pairs and by the certificate. `known`: the matrix, if it is there.
     """
     few = len(labels) <= _FEW_SAMPLES and np.sort(np.bincount(labels))[-2:].sum() <= _FEW_OF_A_PAIR
     if problem.gram.formula is None or not few:
         return problem
     source = StoredGram(problem.gram.definite)
-    return KernelProblem(source, problem.kernel_matrix(), problem.T, problem.weights)
+    matrix = problem.kernel_matrix() if known is None else known
+    return KernelProblem(source, matrix, problem.T, problem.weights)
 
 
 @dataclass(frozen=True)
