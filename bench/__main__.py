@@ -50,6 +50,7 @@ STEPS = (
     Step("transfer", "bench.prior.transfer", timed=False),
     Step("coverage", "bench.compare.coverage", timed=False),
     Step("losses", "bench.compare.losses", timed=False),
+    Step("counts", "bench.compare.counts", timed=False),
     Step("r figures", "bench.compare.r_figures", timed=False),
     Step("freedom", "bench.real --scenes freedom", timed=False),
     Step("papers", "bench.paper all --force", timed=False),

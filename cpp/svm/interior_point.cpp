@@ -152,7 +152,14 @@ class Method {
     at_.x.resize(n);
     for (Index k = 0; k < n; ++k) {
       const bool p = has_p_[k] > 0, q = has_q_[k] > 0;
-      const double own = pieces_.kappa[k] + hessian.diagonal(pieces_.sample[static_cast<std::size_t>(k)]);
+      // Two pieces without a bound cancel, so that they may begin as far out as the loss alone lets them end:
+      // nearer their products with the multipliers would be far too small beside the residuals.
+      const auto i = static_cast<std::size_t>(pieces_.sample[static_cast<std::size_t>(k)]);
+      const Index first = pieces_.first[i];
+      const bool two = pieces_.first[i + 1] - first == 2;
+      const double phi = hessian.diagonal(pieces_.sample[static_cast<std::size_t>(k)]);
+      const double own = two ? std::max({pieces_.kappa[first], pieces_.kappa[first + 1], 1e-12 * phi})
+                             : pieces_.kappa[k] + phi;
       const double away = size / std::max(own, 1e-300);
       at_.x[k] = p && q ? 0.5 * (pieces_.lower[k] + pieces_.upper[k])
                  : p    ? pieces_.lower[k] + away
@@ -249,7 +256,7 @@ class Method {
     Direction d;
     d.dgamma = Vector<double>::Zero(qp_.U.cols());
     if (qp_.U.cols() > 0) d.dgamma = symmetric_solution(schur_, qp_.U.transpose() * alone + equality_);
-    d.dx = divided(rhs, joined, alone - across_ * d.dgamma);
+    d.dx = divided(rhs, alone - across_ * d.dgamma);
     d.dp = has_p_ * d.dx;
     d.dq = -has_q_ * d.dx;
     d.dzp = wp - at_.zp * d.dp / at_.p;
@@ -270,14 +277,18 @@ class Method {
     return out;
   }
 
-  // The step of each piece, from those of the samples.
-  Array divided(const Array& rhs, const Vector<double>& joined, const Vector<double>& dc) const {
+  // The step of each piece, from those of the samples. Two of a sample add up to its step whatever their
+  // curvatures; of tiny ones a difference of right-hand sides would leave nothing but rounding errors.
+  Array divided(const Array& rhs, const Vector<double>& dc) const {
     Array out(pieces_.size());
-    for (Index k = 0; k < pieces_.size(); ++k) {
-      const Index i = pieces_.sample[static_cast<std::size_t>(k)];
-      const Index count =
-          pieces_.first[static_cast<std::size_t>(i) + 1] - pieces_.first[static_cast<std::size_t>(i)];
-      out[k] = count == 1 ? dc[i] : (rhs[k] - joined[i] + reduced_[i] * dc[i]) / curvature_[k];
+    for (Index i = 0; i < reduced_.size(); ++i) {
+      const Index k = pieces_.first[static_cast<std::size_t>(i)],
+                  count = pieces_.first[static_cast<std::size_t>(i) + 1] - k;
+      if (count == 1) out[k] = dc[i];
+      if (count != 2) continue;
+      const double one = curvature_[k], other = curvature_[k + 1], apart = rhs[k] - rhs[k + 1];
+      out[k] = (other * dc[i] + apart) / (one + other);
+      out[k + 1] = (one * dc[i] - apart) / (one + other);
     }
     return out;
   }

@@ -59,10 +59,10 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
     regularization : float, "gcv" or "reml", default="gcv"
         γ > 0, with the meaning it has in `GRRegressor`. "gcv": by generalised cross-validation of the
         least-squares problem that a Newton step solves, in every step until it is steady; one for each
-        output. The variance of counts is not taken for less than the mean has. "reml": by restricted maximum
-        likelihood, likewise, which scatters less where the function is as smooth as the kernel, but may miss
-        a function that is not. Neither needs a pass of its own. Some ten or twenty counts in all tell
-        little, and either may then choose far too small a γ.
+        output. The variance of whole numbers is not taken for less than the loss says. "reml": by restricted
+        maximum likelihood, likewise, which scatters less where the function is as smooth as the kernel, but
+        may miss a function that is not. Neither needs a pass of its own. Some ten or twenty counts in all
+        tell little, and either may then choose far too small a γ.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, or the values themselves.
     feature_variance : float, default=inf

@@ -36,3 +36,14 @@ def test_the_table_has_the_ratios_of_the_errors():
     lines = outlier_table(rows)
     assert "| wave | symmetric | 1.20 | 1.44 | 50 % | 2.00 | 5.0 | 1.20 |" in lines
     assert "| wave | 1.000 | 1.00 |" in lines
+
+
+def test_the_choice_for_counts_is_compared_with_the_best():
+    from bench.compare.counts import MODELS, Row, shares, table
+
+    rows = shares(80, 1, 1.5, 0.0, 3)
+    assert [row.criterion for row in rows] == list(MODELS)
+    assert all(row.best == rows[0].best for row in rows)
+    assert all(-1 < row.explained < 1 for row in rows)
+    lines = table([Row(80, 1, 0.0, draw, "loo", 0.1 * draw, 0.15) for draw in range(3)])
+    assert lines[-1] == "| 80 | 1 | 0 | loo | 0.100 | 0.00 | 0.150 | 33 % |"

@@ -121,6 +121,21 @@ def test_all_solvers_find_the_same_function(loss, n_free):
     assert_allclose(found["osqp"], found["ipm"], atol=1e-6)
 
 
+@pytest.mark.parametrize("gamma", [1e-11, 1e-9, 1e-7])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_wide_kernels_and_little_regularization_are_solved(loss, gamma):
+    # Of rows whose residual is within ε both pieces of a coefficient go to zero, beside some of 1e5 and more.
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(90, 1))
+    truth = 6 * X[:, 0] + np.sin(12 * X[:, 0])
+    y = truth + 0.1 * rng.normal(size=90)
+    model = GRRegressor(
+        Gaussian(0.35), loss=loss, quantiles=0.4, epsilon=0.05, delta=0.1, regularization=gamma
+    ).fit(X, y)  # a solver that does not get there warns, which is an error
+    assert model.duality_gap_[0] <= 1e-4
+    assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.12
+
+
 def test_hinge_and_squared_hinge_are_programs_of_the_same_kind():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))

@@ -283,6 +283,16 @@ def test_rare_counts_are_not_interpolated(criterion):
     assert min(explained) > 0
 
 
+def test_values_that_are_no_counts_may_have_less_noise_than_counts():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-2, 2, (200, 1))
+    mu = np.exp(np.sin(2 * Z[:, 0]))
+    y = mu * np.exp(0.02 * rng.normal(size=200))
+    for unit in (1.0, 1e-3):  # whatever the unit
+        model = NystromGRRegressor(Gaussian(0.7), n_centers=40).fit(Z, unit * y)
+        assert np.mean(np.abs(np.log(model.predict(Z) / (unit * mu)))) < 0.02
+
+
 def test_gamma_is_one_of_those_given():
     model = NystromGRRegressor(Gaussian(1.0), regularization_grid=[1e-5, 1e-3, 1e-1]).fit(
         X, COUNTS["poisson"]

@@ -36,6 +36,7 @@ _GAP_OF_FOLDS = 1e-3  # relative, of the models that leave out rows
 _FEW_ROWS, _GAP_OF_FEW = 100, 1e-4  # where more digits cost nothing: then rounding alone moves the choice
 _GAP_OF_JOINT = 1e-6  # relative, of levels that are solved for at once: a few steps more
 _ROUNDING = 1e-10  # of the range of y: levels that cross by no more do not
+_LOST = 0.1  # relative gap of such models that rounding errors have made
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
 _FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 _ROUNDS_OF_CHOICE, _CLOSE = 4, 0.1  # of γ, that scale and the outliers in turns; of log scale, where they end
@@ -385,8 +386,8 @@ class _FoldModels:
         self.start = None
         return Walk(self.left_out, loss, self.counted, self.output.model._stages).follow(gammas, least)
 
-    def left_out(self, gamma: float) -> FloatArray:
-        """Return the predictions (m, levels) of each row by the model without it."""
+    def left_out(self, gamma: float) -> FloatArray | None:
+        """Return the predictions (m, levels) of each row by the model without it; None: not known."""
         programs = []
         for fold in self.folds:
             weights = np.where(fold.trains, self.counted, 0.0)
@@ -397,6 +398,8 @@ class _FoldModels:
         start = None if self.start is None else self.start * (self.last / gamma)
         made, gap = self.output.made, _GAP_OF_FEW if len(self.y) <= _FEW_ROWS else _GAP_OF_FOLDS
         found = solve(self.output.model, made, self.problem, programs, start, gap, exact=False)
+        if start is not None and np.max(found.relative_gap) > _LOST:
+            return None
         self.start, self.last = np.array(found.c), gamma
         n_levels = len(self.output.levels)
         predictions = np.full((len(self.y), n_levels), np.nan)

@@ -65,6 +65,7 @@ class Totals:
     at_zero: FloatArray  # (k,): the loss of functions that are zero
     features: FloatArray  # (l, l)
     counted: FloatArray  # (k, l, l): of the rows with y > 0
+    fractions: FloatArray  # (k,): how many values are no whole numbers
 
 
 @dataclass
@@ -143,6 +144,7 @@ class FamilySums:
                 np.array([part.s @ self.rows(part, p).values(zero) for p in range(k)]),
                 (part.T * part.s[:, None]).T @ part.T,
                 np.array(counted),
+                np.sum(np.round(part.Y) != part.Y, axis=0).astype(np.float64),
             )
             if found is not None:
                 pairs = zip(vars(found).values(), vars(mine).values(), strict=True)
@@ -234,6 +236,7 @@ class Descent:
     max_iter: int
     grid: Any = None  # of γ; None: it is given
     criterion: str = "gcv"
+    least_variance: float = 0.0  # of the noise, in units of what the family says
     choice: Choice | None = None
     chosen: int = 0  # times
     value: float = np.inf
@@ -327,8 +330,7 @@ class Descent:
         if self.criterion == "reml":
             found = reml(system, grid, refine=False)
         else:
-            known = 0.0 if self.sums.family.has_scale else 1.0
-            found = gcv(system, grid, least_variance=known, refine=False)
+            found = gcv(system, grid, least_variance=self.least_variance, refine=False)
         before, self.gamma = self.gamma, found.regularization * unit
         self.choice = Choice(found.path * unit, found.criterion, self.gamma)
         self.chosen += 1
@@ -356,7 +358,9 @@ def minimise(
     for p, found in first.items():
         better = found.loss <= totals.at_zero[p]
         theta = start[:, p] if better else np.zeros(order)
-        walks.append(Descent(sums, totals.weight, given, theta, tol, max_iter, grid, criterion))
+        # Of values that are no counts the unit is anybody's, and the loss knows nothing of their scale.
+        least = 0.0 if sums.family.has_scale or totals.fractions[p] > 0 else 1.0
+        walks.append(Descent(sums, totals.weight, given, theta, tol, max_iter, grid, criterion, least))
         if better:
             walks[p].tell(found)
     passes = 1

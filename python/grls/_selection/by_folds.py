@@ -17,9 +17,8 @@ from .._validation import FloatArray, integer
 
 # γ of the squared loss in units of the kernel's size: from where the kernel has no say to where it fits all.
 _LARGEST, _SMALLEST = 5.0, 5e-8
-_LEAST = 5e-13  # where rounding begins to show: down to here the walk goes on while it gains
+_LEAST = 5e-13  # where rounding begins to show: down to here the walk may go on
 _FEIGNED = 2e-3  # share of a criterion that the tolerance of the models in folds may make
-_GAIN = 0.99  # times the lowest criterion so far: below it the walk goes on beyond the grid
 _PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
 _HUMP = (
     2e8  # times the least γ: above, small gains and losses by turns tell nothing of what smaller γ are worth
@@ -54,7 +53,8 @@ def gammas_to_try(specification: Any) -> tuple[FloatArray, float | None]:
 class Walk:
     """The criterion along γ."""
 
-    left_out: Callable[[float], FloatArray]  # γ -> (m, k): each row by the model without it; NaN: in no fold
+    # γ -> (m, k): each row by the model without it; NaN: in no fold. None: no solver gets there.
+    left_out: Callable[[float], FloatArray | None]
     loss: Callable[[FloatArray], FloatArray]  # of predictions (m, k), (m,)
     weights: FloatArray  # (m,)
     stages: Stages
@@ -66,6 +66,9 @@ class Walk:
         if gamma in self.values:
             return self.values[gamma]
         predictions = self.left_out(gamma)
+        if predictions is None:
+            self.stages.report(f"regularization {gamma:.3g}: lost in rounding errors")
+            return np.inf
         known = np.isfinite(predictions).all(axis=1)
         value = np.inf
         if known.any():
@@ -83,7 +86,7 @@ class Walk:
         return value < (best if gamma > self.best[0] else (1 - _FEIGNED) * best)
 
     def follow(self, gammas: FloatArray, least: float | None) -> FoldSelection:
-        """Go down from the largest γ, by `least` as far as smaller ones gain, but not below it; then refine.
+        """Go down from the largest γ, by `least` until some gain nothing, and not below it; then refine.
 
         None: through all of the γ, and no others.
         """
@@ -92,13 +95,15 @@ class Walk:
         since, values = 0, [float(gamma) for gamma in gammas]
         while values:
             gamma, before = values.pop(0), self.best
-            lowest = np.inf if before is None else self.values[before[0]]
-            gains = self(gamma) < _GAIN * lowest
+            self(gamma)
+            if gamma not in self.values:  # and smaller ones are lost too
+                break
             waits = least is not None and gamma > _HUMP * least
             since = 0 if self.best is not before or waits else since + 1
             if may_end and since >= _PATIENCE:
                 break
-            if least is not None and not values and gains and ratio * gamma >= least:
+            # Beyond the grid: of a kernel that is much too wide the curve falls again after a plateau.
+            if least is not None and not values and ratio * gamma >= least:
                 values.append(ratio * gamma)
         assert self.best is not None
         if may_end:
