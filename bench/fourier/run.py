@@ -143,7 +143,7 @@ def beside_peers(sizes: Sequence[int], tol: float) -> list[Row]:
 
 
 SCENES = {"rows": rows, "exact": beside_exact, "peers": beside_peers}
-SIZES = {"rows": [10**6, 10**7], "exact": [10**4, 10**5], "peers": [4_000, 10**4, 10**5]}
+SIZES = {"rows": [10**6, 10**7], "exact": [10**4, 10**5], "peers": [1_000, 10**4, 10**5]}
 
 
 def _exact(X: Any, y: Any) -> Any:
