@@ -1,8 +1,8 @@
 """Packages for maps beside `FourierGRLSRegressor`, each as far as it goes and as it is meant for many rows.
 
 All are told the variances and the width of the truth's hills, so that no one has to choose: a Matérn
-covariance of smoothness 3/2 where the package has it, and a nugget. The nested kriging of libKriging, which is
-meant for many rows, takes no nugget, and is left out.
+covariance of smoothness 3/2 where the package has it, and a nugget. The nested kriging of libKriging, which
+is meant for many rows, takes no nugget, and is left out.
 """
 
 from __future__ import annotations
