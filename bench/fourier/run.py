@@ -1,4 +1,4 @@
-"""Two scenes: `rows`, a map of up to 10⁷ rows; `exact`, the same map beside the exact model.
+"""Maps: `rows`, up to 10⁷ of them; `exact`, the same map beside the exact model; `peers`, beside packages.
 
 The truth is a plane with hills; the noise has a standard deviation of 0.3. Errors are those of 2,000 places
 that no row is at, without noise. Wall time and CPU time of the whole process are printed: on a machine that
@@ -8,6 +8,7 @@ does other work only the latter means something.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from grls.kernels import Matern
 
 from bench.peers.machine import facts, load_before
 from bench.tables import write_csv
+
+from .peers import PEERS
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results" / "fourier"
@@ -118,6 +121,31 @@ def beside_exact(sizes: Sequence[int], tol: float) -> list[Row]:
     return out
 
 
+def beside_peers(sizes: Sequence[int], tol: float) -> list[Row]:
+    """Return the rows of the third scene; packages that are not installed are left out."""
+    out = []
+    for m in sizes:
+        X, y = drawn(m, 1)
+        contenders = [(name, fit) for name, largest, fit in CONTENDERS if m <= largest]
+        for name, module, largest, fit in PEERS:
+            if importlib.util.find_spec(module) is None or m > largest:
+                print(f"{name}: not tried with {m} rows", flush=True)
+            else:
+                contenders.append((name, lambda X, y, tol, fit=fit: fit(X, y, NOISE, WIDTH)))
+        for name, fit in contenders:
+            try:
+                out.append(measured(name, m, partial(fit, X, y, tol)))
+            except Exception as error:
+                print(f"{name}: {type(error).__name__}: {error}", flush=True)
+            else:
+                print(out[-1], flush=True)
+    return out
+
+
+SCENES = {"rows": rows, "exact": beside_exact, "peers": beside_peers}
+SIZES = {"rows": [10**6, 10**7], "exact": [10**4, 10**5], "peers": [1_000, 10**4, 10**5]}
+
+
 def _exact(X: Any, y: Any) -> Any:
     gamma = NOISE**2 / len(X)
     return GRLSRegressor(Matern(WIDTH), features="linear", regularization=gamma).fit(X, y).predict
@@ -132,15 +160,14 @@ def _table(table: Sequence[Row]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a scene and write its table."""
     parser = argparse.ArgumentParser(prog="python -m bench.fourier", description=__doc__)
-    parser.add_argument("scene", choices=("rows", "exact"))
+    parser.add_argument("scene", choices=list(SCENES))
     parser.add_argument("--sizes", type=float, nargs="+", help="numbers of rows")
     parser.add_argument("--tol", type=float, default=1.4e-3, help="of the kernel")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     load = load_before()
-    default = [10**6, 10**7] if options.scene == "rows" else [10**4, 10**5]
-    sizes = [int(size) for size in options.sizes or default]
-    table = (rows if options.scene == "rows" else beside_exact)(sizes, options.tol)
+    sizes = [int(size) for size in options.sizes or SIZES[options.scene]]
+    table = SCENES[options.scene](sizes, options.tol)
     write_csv(options.out / f"{options.scene}.csv", table)
     known = facts(ROOT)
     told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))

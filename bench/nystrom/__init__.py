@@ -9,6 +9,8 @@
 `choice`         γ chosen without a matrix: its time over that of a fit, beside the closed form
 `dask`           one and two workers beside the fit in memory
 `regression`     protein and California housing: the exact model, and centres
+`doubling`       what n_centers="auto" costs, over the fit with the number it keeps
+`draws`          centres drawn uniformly, by leverage and by clusters: errors
 ===============  ===========================================================================
 
 MNIST, protein and California housing are read from the folder that GRLS_DATA names; without it these scenes

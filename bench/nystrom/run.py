@@ -20,6 +20,7 @@ from bench.peers.memory import _forget_peak, _peak
 from bench.peers.timing import growth, interleaved, stopwatch
 from bench.tables import write_csv
 
+from .centers import scene_doubling, scene_draws
 from .gradients import scene_centres, scene_choice
 from .rows import Row, digits, drawn_rows, regression, row
 
@@ -261,6 +262,8 @@ SCENES = {
     "choice": scene_choice,
     "dask": scene_dask,
     "regression": scene_regression,
+    "doubling": scene_doubling,
+    "draws": scene_draws,
 }
 COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent", "steps")
 
@@ -272,9 +275,9 @@ def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
         f"{machine['cores']} cores, Python {machine['python']}, {packages}; commit "
         f"{machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
         "times as long the peer of the scene takes (of `dask`: one worker; of `centres`: uniform draws; of "
-        "`choice`: the other way round, that of the fit with the γ that was chosen). `error`: percent of "
-        "labels, root mean square, or of `choice` the logarithm of γ over that of the closed form. `steps`: "
-        "of conjugate gradients.",
+        "`choice` and `doubling`: the other way round, that of the fit with what was chosen). `error`: "
+        "percent of labels, root mean square, or of `choice` the logarithm of γ over that of the closed "
+        "form. `steps`: of conjugate gradients.",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "| " + " | ".join("---" for _ in COLUMNS) + " |",

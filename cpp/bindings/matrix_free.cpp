@@ -88,10 +88,10 @@ class Solver {
     return core().coordinates(context, V);
   }
 
-  Vector<double> eigenvalues(int threads) {
+  void rotate(const Matrix<double>& U, const Vector<double>& eigenvalues, int threads) {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    return core_->eigenvalues(context);
+    core_->rotate(context, U, eigenvalues);
   }
 
   py::tuple covariance(const Matrix<double>& K, const Matrix<double>& T_new, bool diagonal, double shift,
@@ -141,7 +141,11 @@ void register_matrix_free(py::module_& m) {
       .def("project", &Solver::project, py::arg("X"))
       .def("multiply", &Solver::multiply, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
       .def("coordinates", &Solver::coordinates, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
-      .def("eigenvalues", &Solver::eigenvalues, py::kw_only(), py::arg("threads") = 0)
+      .def_property_readonly(
+          "gram", [](const Solver& self) { return self.core().gram(); },
+          "(r, r) of the preconditioner's functions, its lower triangle, until they are rotated")
+      .def("rotate", &Solver::rotate, py::kw_only(), py::arg("U"), py::arg("eigenvalues"),
+           py::arg("threads") = 0)
       .def("covariance", &Solver::covariance, py::kw_only(), py::arg("K"), py::arg("T_new"),
            py::arg("diagonal"), py::arg("shift"), py::arg("precision") = "double", py::arg("tolerance"),
            py::arg("max_iterations"), py::arg("report") = py::none(), py::arg("threads") = 0);

@@ -124,7 +124,8 @@ class Iteration {
   // The residuals of the columns that moved. Those that are asked for fewer digits than rough products have
   // keep what the recurrence says of them.
   PerColumn recompute() {
-    const PerColumn again = (options_.tolerance * relaxed_ < 0.5 * kRoughStep).select(stepped_, 0.0);
+    const PerColumn again =
+        (relaxed_ == 1.0 || options_.tolerance * relaxed_ < 0.5 * kRoughStep).select(stepped_, 0.0);
     system_.multiply(X_ * again.matrix().asDiagonal(), AD_);
     for (Index p = 0; p < B_.cols(); ++p)
       if (again[p] > 0) R_.col(p) = B_.col(p) - AD_.col(p);

@@ -180,7 +180,7 @@ void LowRank::project(const Context& context, const Matrix<double>& Q) {
                  1.0, Bt_.data() + first * ld, ld);
     });
   }
-  gram_.resize(r, r);
+  gram_.setZero(r, r);
   const Index strips = (r + kStrip - 1) / kStrip;
   std::vector<std::pair<Index, Index>> tiles;
   for (Index j = 0; j < strips; ++j)
@@ -217,12 +217,11 @@ void LowRank::add_product(const Context& context, double a, const Matrix<double>
   });
 }
 
-const Vector<double>& LowRank::diagonalize(const Context& context) {
-  if (rank_ == 0 || eigenvalues_.size() == rank_) return eigenvalues_;
+void LowRank::rotate(const Context& context, const Matrix<double>& U, const Vector<double>& eigenvalues) {
   const Index r = rank_, ld = Bt_.rows();
-  Vector<double> eigenvalues(r);
-  blas::syevd(r, gram_.data(), r, eigenvalues.data());
-  const Matrix<double>& U = gram_;
+  require(U.rows() == r && U.cols() == r && eigenvalues.size() == r, "got ", eigenvalues.size(),
+          " eigenvalues and vectors of shape (", U.rows(), ", ", U.cols(), ") for ", r, " functions");
+  require(gram_.rows() == r, "the functions were rotated before");
   for_rows(context, Bt_.cols(), 2.0 * size_of(Bt_) * static_cast<double>(r), [&](Index first, Index count) {
     const Matrix<double> old = Bt_.block(0, first, r, count);
     blas::gemm(blas::Op::transpose, blas::Op::none, r, count, r, 1.0, U.data(), r, old.data(), r, 0.0,
@@ -230,7 +229,6 @@ const Vector<double>& LowRank::diagonalize(const Context& context) {
   });
   eigenvalues_ = eigenvalues.cwiseMax(0.0);
   gram_.resize(0, 0);
-  return eigenvalues_;
 }
 
 LowRank::Inverse::Inverse(const Context& context, const LowRank& functions, double shift)

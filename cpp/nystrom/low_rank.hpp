@@ -34,8 +34,10 @@ class LowRank {
   Index rank() const { return rank_; }
   Matrix<double> coordinates(const Context& context, const Matrix<double>& R) const;  // BᵀR (r, k)
 
-  // Rotates B so that BᵀB is diagonal; its elements (r), ascending. Every shift is then as good as free.
-  const Vector<double>& diagonalize(const Context& context);
+  // BᵀB (r, r), its lower triangle, until B is rotated.
+  const Matrix<double>& gram() const { return gram_; }
+  // B <- BU, given that BᵀB = U diag(eigenvalues) Uᵀ: every shift is then as good as free.
+  void rotate(const Context& context, const Matrix<double>& U, const Vector<double>& eigenvalues);
 
   // (BBᵀ + s)⁻¹ = (I - B (BᵀB + s)⁻¹ Bᵀ) / s, of one shift; it refers to the functions.
   class Inverse {

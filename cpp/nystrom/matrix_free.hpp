@@ -61,9 +61,13 @@ class MatrixFree {
   void project(Matrix<double>& X) const;
   // H V for V = ΠV.
   Matrix<double> multiply(const Context& context, const Matrix<double>& V) const;
-  // BᵀV for V = ΠV, and the eigenvalues of BBᵀ in the same order.
+  // BᵀV for V = ΠV.
   Matrix<double> coordinates(const Context& context, const Matrix<double>& V) const;
-  const Vector<double>& eigenvalues(const Context& context) { return functions_.diagonalize(context); }
+  // What diagonalises BᵀB once for all shifts is found by the caller.
+  const Matrix<double>& gram() const { return functions_.gram(); }
+  void rotate(const Context& context, const Matrix<double>& U, const Vector<double>& eigenvalues) {
+    functions_.rotate(context, U, eigenvalues);
+  }
 
   // (H + s) X = B for B = ΠB. Precision float64: double precision throughout; float32 or mixed: products in
   // single precision, corrected by residuals in double precision; automatic: that of many samples.

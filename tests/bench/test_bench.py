@@ -266,7 +266,7 @@ def test_scores_are_those_of_a_normal_distribution(monkeypatch):
 
 @pytest.mark.slow
 def test_every_scene_of_many_rows_runs(tmp_path):
-    scenes = ["mnist", "svc", "rows", "exact", "regression"]
+    scenes = ["mnist", "svc", "rows", "exact", "regression", "centres", "choice", "doubling", "draws"]
     scenes += ["dask"] if importlib.util.find_spec("distributed") else []
     command = [
         sys.executable,

@@ -208,7 +208,7 @@ class Calls:
                 (solver.project, {"X": self.Y}),
                 (solver.multiply, {"V": self.Y, "threads": self.threads}),
                 (solver.coordinates, {"V": self.Y, "threads": self.threads}),
-                (solver.eigenvalues, {"threads": self.threads}),
+                (solver.rotate, {"U": np.eye(solver.rank), "eigenvalues": np.ones(solver.rank)}),
             ],
         )
 

@@ -52,6 +52,7 @@ FITS = {
     "groups": (lambda: grls.GRLSRegressor(G, regularization="gcv"), _data, 2500),
     "kernel chosen": (lambda: grls.GRLSRegressor(), _data, 800),
     "conjugate gradients": (lambda: grls.GRLSRegressor(G, solver="cg", regularization=1e-4), _data, 6000),
+    "conjugate gradients, γ": (lambda: grls.GRLSRegressor(G, solver="cg", regularization="gcv"), _data, 4000),
     "classes": (lambda: grls.GRLSClassifier(Laplace(2.0), regularization="loo"), _labels, 2000),
     "centres": (lambda: grls.NystromGRLSRegressor(G, n_centers=1500), _data, 30000),
     "centres, gradients": (

@@ -60,6 +60,17 @@ def test_products_in_single_precision_are_corrected(precision, monkeypatch):
     assert free.precision_ == precision
 
 
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_standard_errors_have_digits_enough_whatever_the_tolerance(precision, tol, monkeypatch):
+    monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
+    given = {"kernel": Gaussian(0.4), "features": "linear", "regularization": 1e-3}
+    direct = GRLSRegressor(**given, precision="double").fit(X, Y)
+    free = GRLSRegressor(**given, precision=precision, solver="cg", tol=tol).fit(X, Y)
+    assert_allclose(free.feature_coef_std_, direct.feature_coef_std_, rtol=1e-4 if tol < 1e-4 else 0.05)
+    assert_allclose(free.predict(X_NEW), direct.predict(X_NEW), atol=30 * tol)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::grls.exceptions.ConfoundedFeaturesWarning")
 @pytest.mark.parametrize("precision", ["mixed", "single"])

@@ -152,7 +152,8 @@ class Uncertainty(PosteriorFunction):
         return_std : bool, default=False
             Whether to return standard deviations too. They include the uncertainty of the features'
             coefficients: far from the data the band widens as the trend's own uncertainty does. The first
-            call costs a factorisation as the fit did, whose factor is kept unless ``keep_factor=False``.
+            call costs a factorisation as the fit did, whose factor is kept unless ``keep_factor=False``;
+            after ``solver="cg"`` m/50 rows or fewer are solved for instead.
         return_cov : bool, default=False
             Whether to return the covariance matrix between the points instead.
         with_noise : bool, default=False

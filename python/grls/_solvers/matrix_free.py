@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
 from .. import _core
 from .._validation import FloatArray
@@ -14,7 +15,7 @@ from .conjugate_gradients import told_by, warn_unless_converged
 from .kernel_problem import KernelProblem
 from .kernel_values import Formula
 from .results import Outputs, Solution, Status
-from .runtime import get_num_threads
+from .runtime import get_num_threads, interruptible
 
 _MOST_CENTERS = 0  # of the preconditioner; 0: as many as the core finds useful
 _PIVOTED = True  # whether the centres are drawn by a randomly pivoted Cholesky factorisation
@@ -36,6 +37,7 @@ class MatrixFree:
                 'not a function or a matrix; use solver="cholesky"'
             )
         self.problem = problem
+        self._eigenvalues: FloatArray | None = None
         m = len(problem.T)
         memory.require(
             _core.matrix_free_bytes(m=m, n_columns=n_columns + problem.T.shape[1], n_centres=_MOST_CENTERS),
@@ -78,7 +80,14 @@ class MatrixFree:
 
     def eigenvalues(self) -> FloatArray:
         """(r,) those of the preconditioner's low rank BBᵀ, which stands for H; they diagonalise BᵀB."""
-        return self._core.eigenvalues(threads=get_num_threads())
+        if self._eigenvalues is None:
+            if self._core.rank == 0:  # the features express all that the kernel does
+                self._eigenvalues = np.empty(0)
+            else:
+                values, U = interruptible(self._core.rank, eigh, self._core.gram)
+                self._core.rotate(U=U, eigenvalues=values, threads=get_num_threads())
+                self._eigenvalues = np.maximum(values, 0)
+        return self._eigenvalues
 
     def coordinates(self, V: FloatArray) -> FloatArray:
         """Return BᵀV, (r, k), in the order of the eigenvalues."""
