@@ -260,7 +260,8 @@ class _GRLS(KernelMachine):
                 pivots=self.pivots,
                 precision=precision,
             )
-        warn_of_rounding(chosen.problem, outputs.c, targets)
+        chose = isinstance(self.regularization, str)
+        warn_of_rounding(chosen.problem, outputs.c, targets, chosen=chose)
         return outputs
 
     def _store(self, training: Training, chosen: Chosen, solution: Outputs) -> None:

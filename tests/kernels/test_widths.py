@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grls.kernels import ChiSquared
 from grls.kernels.widths import median_distance
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
@@ -40,3 +41,10 @@ def test_of_many_values_the_same_ones_are_taken_in_any_order():
 def test_distances_whose_squares_are_no_numbers_are_refused(scale, word):
     with pytest.raises(ValueError, match=word):
         median_distance(scale * np.array([[-1.0], [0.2], [1.5]]))
+
+
+def test_bounds_of_a_kernel_on_histograms_go_with_their_mean_sum():
+    X = np.random.default_rng(0).multinomial(50, np.full(4, 0.25), size=30) * 2.0
+    low, high = ChiSquared().tuning_bounds("gamma", X)
+    assert_allclose((low, high), (1e-5, 10.0))
+    assert ChiSquared().tuning_bounds("gamma", np.zeros((3, 2))) == (1e-3, 1e3)

@@ -9,12 +9,13 @@ from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import PrecisionWarning
 
-_ROUNDING_SHOWS = 1e-6  # of the largest target
+# Of the largest target: with a given regularization, and with one that smooth data chose, which may be tiny.
+_SHOWS, _SHOWS_IN_CHOSEN = 1e-6, 1e-5
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)  # of a kernel value, with what its factorisation adds
 _SPAN = 1e12  # of sample weights: beyond it the light ones have four digits left in a sum with the heavy ones
 
 
-def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray) -> None:
+def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray, *, chosen: bool) -> None:
     """Give a `PrecisionWarning` where rounding of the kernel's values shows in the predictions.
 
     Each value Φ(x, x_j) is known to ε√(Φ(x, x) Φ(x_j, x_j)), and f adds up c_j times as much. With signs at
@@ -23,7 +24,8 @@ def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray)
     diagonal = np.abs(problem.kernel_diagonal())
     most = _ROUNDING * float(diagonal.max()) * float(np.abs(c).max()) * len(c) ** 0.5
     sizes = np.abs(targets).max(axis=0)
-    if most <= _ROUNDING_SHOWS * float(sizes.min()):  # as of nearly all
+    shows = _SHOWS_IN_CHOSEN if chosen else _SHOWS
+    if most <= shows * float(sizes.min()):  # as of nearly all
         return
     roots = np.sqrt(diagonal)
     terms = roots[:, None] * c
@@ -34,7 +36,7 @@ def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray)
     terms, scale = terms[:, seen] / scale[seen], scale[seen]
     shares = np.sqrt(np.einsum("ij,ij->j", terms, terms)) * (scale / sizes[seen]) * float(roots.max())
     share = _ROUNDING * float(shares.max())
-    if share > _ROUNDING_SHOWS:
+    if share > shows:
         warn(
             f"rounding may move predictions by {share:.0e} of the largest target: the regularization is "
             "so small beside the kernel's values that large coefficients cancel each other; choose a larger "
