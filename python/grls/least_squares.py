@@ -168,6 +168,8 @@ class _GRLS(KernelMachine):
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
             self._stages.done("kernel")
+        elif self._chooses_kernel() and by == "loo" and is_regressor(self) and parts is None:
+            grid = kernel_choice.likely_gammas(problem, samples.targets, grid, counts)
         if self.solver == "cg":
             found = by_gradients.select(
                 problem,

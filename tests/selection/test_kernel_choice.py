@@ -11,6 +11,7 @@ from grls import (
     NystromGRLSRegressor,
     SVMGBClassifier,
 )
+from grls._selection.descent import Prior
 from grls._selection.kernel_choice import KernelChoice
 from grls.features import Columns
 from grls.kernels import Gaussian, Linear, Matern
@@ -38,7 +39,7 @@ def test_it_is_the_default_and_keeps_what_was_tried():
     record = model.optimization_
     assert isinstance(record, KernelChoice)
     best = record.candidates[record.best]
-    assert best.criterion == min(candidate.criterion for candidate in record.candidates)
+    assert best.criterion <= 1.2 * min(candidate.criterion for candidate in record.candidates)
     assert model.kernel_.is_same(best.kernel, X.shape[1])
     assert {"Matern(nu=1.5)", "Gaussian", "Laplace"} <= {candidate.name for candidate in record.screened}
     assert not hasattr(model.set_params(kernel=Gaussian()).fit(X, y), "optimization_")
@@ -94,8 +95,11 @@ def doubled(X):
 
 
 @pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier, SVMGBClassifier])
-@pytest.mark.parametrize("more", [constant, doubled])
-@pytest.mark.parametrize("m", [12, 450])
+@pytest.mark.parametrize(
+    ("m", "more"),
+    [(12, constant), (12, doubled), (450, lambda X: constant(doubled(X)))],
+    ids=["constant", "doubled", "both"],
+)
 def test_columns_that_tell_nothing_do_not_matter(estimator, more, m):
     X, y = table(m=m)
     new, _ = table(m=20, seed=1)
@@ -221,6 +225,44 @@ def test_a_handful_of_rows_is_enough(m, estimator):
     if m < 9:
         assert isinstance(model.kernel_, Matern)
         assert model.optimization_.candidates == []
+
+
+def test_a_dozen_rows_do_not_make_the_function_swing():
+    # Leave-one-out may be least where the kernel follows the noise of so few rows; the likelihood says no.
+    ratios = []
+    for seed in range(10, 22):
+        rng = np.random.default_rng([seed, 17])
+        m = int(rng.integers(8, 15))
+        x = rng.uniform(size=(m + 200, 1))
+        f = np.sin(6 * x[:, 0])
+        y = (f + 0.1 * rng.normal(size=len(f)))[:m]
+        error = GRLSRegressor().fit(x[:m], y).predict(x[m:]) - f[m:]
+        ratios.append(np.sqrt(np.mean(error**2) / np.mean((y.mean() - f[m:]) ** 2)))
+    assert max(ratios) < 1.2
+    assert np.median(ratios) < 0.25
+
+
+def test_of_a_dozen_rows_and_many_columns_widths_are_not_believed():
+    rng = np.random.default_rng(0)
+    names = []
+    for _ in range(10):
+        record = GRLSRegressor().fit(rng.normal(size=(12, 6)), rng.normal(size=12)).optimization_
+        best = record.candidates[record.best]
+        names.append(best.name)
+        tried = {c.name: c.criterion for c in record.candidates}
+        assert best.criterion <= 3.0 * min(tried.values())
+    assert sum("one scale" in name for name in names) >= 5
+
+
+def test_the_prior_of_widths_has_its_gradient():
+    prior = Prior(np.array([1.0, 20.0, 0.3]), 0.7)
+    values = np.array([0.5, 300.0, 0.3])
+    cost, slopes = prior.value_and_gradient(values)
+    assert cost > 0
+    for i, step in enumerate(np.diag(1e-6 * values)):
+        above, below = (prior.value_and_gradient(values + sign * step)[0] for sign in (1, -1))
+        assert_allclose(slopes[i], (above - below) / (2 * step[i]), rtol=1e-6, atol=1e-8)
+    assert prior.value_and_gradient(prior.centre)[0] == 0
 
 
 def test_integer_weights_are_copies():

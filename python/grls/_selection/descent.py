@@ -22,6 +22,24 @@ from .parameters import Parameters
 _NO_VALUE = 1e10
 
 
+@dataclass
+class Prior:
+    """A weak opinion of parameters, for rows too few to tell them: Cauchy's, of their logarithms.
+
+    In units of the likelihood's logarithm, twice and negative, each costs 2 log(1 + δ² / s²), δ how far its
+    logarithm is from that of the centre: little, and hardly more to go far, where rows ask for it.
+    """
+
+    centre: FloatArray  # (p,)
+    spread: float  # s
+
+    def value_and_gradient(self, values: FloatArray) -> tuple[float, FloatArray]:
+        """Return the cost of parameters, and its derivatives by them."""
+        away = np.log(values / self.centre) / self.spread
+        slopes = 4 * away / (1 + away**2) / self.spread / values
+        return float(2 * np.log1p(away**2).sum()), slopes
+
+
 class Objective:
     """The criterion as a function of log parameters and log γ, scaled for a line search."""
 
@@ -33,7 +51,9 @@ class Objective:
         criterion: str,
         counts: FloatArray | None = None,
         labels: Labels | None = None,
+        prior: Prior | None = None,
     ) -> None:
+        self._prior = prior  # of "reml"
         merged = merge(problem, targets, counts, labels if criterion == "logo" else None)
         self.left_out = merged.groups
         self.parameters, self.criterion = parameters, criterion
@@ -80,6 +100,9 @@ class Objective:
             return np.inf, np.zeros_like(values)
         self.unit = answer.unit
         value = answer.value
+        if self._prior is not None:
+            cost, by_cost = self._prior.value_and_gradient(values[:-1])
+            value, slopes = value + cost, slopes + by_cost
         slopes = np.append(slopes, answer.shift * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
         return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))

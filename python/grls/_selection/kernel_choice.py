@@ -16,14 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from .._models.progress import Stages
+from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
 from ..kernels import Gaussian, Kernel, Laplace, Linear, Matern
 from .choice import Choice
-from .descent import Objective, descend, gamma_limits
+from .descent import Objective, Prior, descend, gamma_limits
 from .metric import learn_metric
 from .parameters import Parameters
 from .readings import Reading
+from .regularization import evaluate
 from .relevance import column_widths
 
 # From the one that is right most often; the widths found for it are where the others start.
@@ -60,6 +62,10 @@ _BETTER_ELSEWHERE = 0.97
 # What scores and labels must get the squared error of columns as they are down to, on few rows.
 _RICHER = 0.95
 
+# Up to so many rows widths have a prior, of this spread in their logarithms, and the likelihood has a say in
+# γ: values are left out at which, twice its logarithm, it is below the best by this, a quantile of χ².
+_FEW_ROWS, _SPREAD, _REJECTED = 50, 1.0, 6.63
+
 _NO_HELP = 0.95  # of the squared error of the features alone: a kernel that leaves more has found nothing
 
 _ROWS_PER_COLUMN = 10  # fewer tell nothing of a metric
@@ -80,6 +86,7 @@ class Candidate:
     kernel: Kernel
     criterion: float  # mean squared error of the rows left out
     n_rows: int  # on so many rows
+    n_widths: int = 1  # that the same rows chose
 
 
 @dataclass
@@ -120,6 +127,7 @@ class _Chooser:
         self._choose, self.units, self._stages, self._gammas = choose, units, stages, gammas
         self.n_rows = len(choose.targets)
         self.reading = reading or Reading()
+        self.centre: FloatArray | None = None  # about which widths are expected
 
     @property
     def X(self) -> Any:
@@ -146,20 +154,17 @@ class _Chooser:
         """Return the squared error of a kernel at other rows."""
         return self._choose.error_elsewhere(kernel, others)
 
-    def candidate(self, name: str, kernel: Kernel) -> Candidate:
+    def candidate(self, name: str, kernel: Kernel, n_widths: int = 1) -> Candidate:
         """Return a kernel of the points with its leave-one-out error at the best γ."""
         selection = self._choose(kernel, self._gammas)
         value = np.inf if selection is None else float(selection.criterion.min())
-        return self._told(name, kernel, value)
-
-    def _told(self, name: str, kernel: Kernel, value: float) -> Candidate:
         name = name if self.reading.is_plain else f"{name}, {self.reading.name}"
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: {self._choose.criterion} error {value:.6g}")
-        return Candidate(name, self.reading.of_rows(kernel), value, self.n_rows)
+        return Candidate(name, self.reading.of_rows(kernel), value, self.n_rows, n_widths)
 
     def with_widths(self, family: str, widths: _Widths) -> Candidate:
         """Return the candidate of a family that has these widths."""
-        return self.candidate(family, self.kernel(FAMILIES[family], widths))
+        return self.candidate(family, self.kernel(FAMILIES[family], widths), len(widths.values))
 
     def kernel(self, family: Callable[[Any], Kernel], widths: _Widths) -> Kernel:
         """Return the kernel of the points that has these widths."""
@@ -206,9 +211,8 @@ class _Chooser:
         learnt = learn_metric(
             self._choose, family, widths, first_width=width, n_rounds=n_rounds, stages=self._stages
         ).chosen
-        return Candidate(
-            name, self.reading.of_rows(family(learnt.width).after(learnt.map)), learnt.criterion, self.n_rows
-        )
+        kernel = self.reading.of_rows(family(learnt.width).after(learnt.map))
+        return Candidate(name, kernel, learnt.criterion, self.n_rows, len(widths))
 
     def tuned(self, family: Callable[[Any], Kernel], start: _Widths, **options: Any) -> _Widths:
         """Return widths per column by the restricted likelihood, beginning with others."""
@@ -221,7 +225,8 @@ class _Chooser:
                 return start
             gamma = float(selection.chosen)
         parameters = Parameters(kernel, self.reading.parameters, self.X.shape[1])
-        objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts)
+        prior = None if self.centre is None or self.n_rows > _FEW_ROWS else Prior(self.centre, _SPREAD)
+        objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts, prior=prior)
         point = np.append(parameters.get(), gamma)
         gammas = gamma_limits(objective, point, choose.problem.total_weight)
         bounds = np.vstack([parameters.bounds(self.X), gammas])
@@ -288,11 +293,33 @@ def _read(choose: Choice) -> tuple[Choice, Reading]:
 
 
 def _handicapped(candidate: Candidate) -> float:
-    return candidate.criterion / (_CLEARLY_BETTER if _is_mixed(candidate) else 1.0)
+    """Return the squared error that new rows can be expected to have.
+
+    Rows that are left out were seen when widths were chosen. Akaike's final prediction error accounts for p
+    parameters by (n + p) / (n - p): of a dozen rows and several columns widths are hardly ever worth it.
+    """
+    n, p = candidate.n_rows, candidate.n_widths
+    factor = (n + p) / (n - p) if p < n else np.inf
+    return factor * candidate.criterion / (_CLEARLY_BETTER if _is_mixed(candidate) else 1.0)
 
 
 def _is_mixed(candidate: Candidate) -> bool:
     return candidate.name.endswith("metric")
+
+
+def likely_gammas(problem: KernelProblem, targets: FloatArray, count: Any, counts: FloatArray | None) -> Any:
+    """Return the γ from which leave-one-out chooses beside a kernel that the data chose.
+
+    Of few rows it may be least, by chance, where the model follows their noise: a wide kernel then swings far
+    beyond them. What is left are those of `count` values whose likelihood is not rejected at 1 %, compared
+    with the best. Of many rows, and where the values are given, it is what was asked for.
+    """
+    if np.ndim(count) or len(targets) > _FEW_ROWS:
+        return count
+    found = evaluate(
+        problem, targets, "reml", count, lambda _: np.zeros(1), per_output=False, counts=counts, refine=False
+    )
+    return found.path[found.criterion <= found.criterion.min() + _REJECTED]
 
 
 def choose_width(
@@ -342,12 +369,13 @@ def _of_values(
     """Widths per column by likelihood, for each family on few rows and for the best ones on many."""
     first = next(iter(FAMILIES))
     in_units = few.best_factor(FAMILIES[first], criterion="reml")
+    few.centre = many.centre = in_units
     tuned = {first: few.tuned(FAMILIES[first], _Widths(in_units), **_FROM_AFAR)}
     plain = _Screened(few, many, tuned, {first: few.with_widths(first, tuned[first])})
     screened = plain
     if richer is not None:
         rich = _read_richly(plain, richer)
-        if rich.error < _RICHER * plain.error:
+        if _handicapped(rich.candidates[first]) < _RICHER * _handicapped(plain.candidates[first]):
             screened = rich
             record.screened += plain.candidates.values()
         elif rich is not plain:
@@ -423,15 +451,17 @@ def _read_richly(plain: _Screened, richer: Reading) -> _Screened:
     n = few.X.shape[1]
     # Codes that are no numbers hide what other columns tell: columns of labels start as these.
     units = few.units * np.where(richer.stands_in(few.units, scores=False), _VANISHED, 1.0)
-    start = few.in_units(units).best_factor(FAMILIES[first], criterion="reml")
+    few.centre = start = few.in_units(units).best_factor(FAMILIES[first], criterion="reml")
     tuned = few.tuned(FAMILIES[first], _Widths(start), **_FROM_AFAR)
     relative = tuned.values[:n] / few.units[:n]
     has_say = relative <= _VANISHED * _usual(relative)
     left, values = richer.with_scores(has_say[plain.few.X.shape[1] :], tuned.values)
+    _, centre = richer.with_scores(has_say[plain.few.X.shape[1] :], start)
     if left.is_plain:
         return plain
     few, tuned = plain.few.by(left), replace(tuned, values=values)
     many = plain.many.by(left, few.units)
+    few.centre = many.centre = centre
     return _Screened(few, many, {first: tuned}, {first: few.with_widths(first, tuned)})
 
 
@@ -521,7 +551,8 @@ class _OneScale:
 def _one_scale(chooser: _Chooser, family: str) -> _OneScale:
     """Return a family with the scale that leave-one-out finds best."""
     widths = _Widths(chooser.best_factor(FAMILIES[family], refine=True))
-    return _OneScale(chooser, family, widths, chooser.with_widths(family, widths))
+    kernel = chooser.kernel(FAMILIES[family], widths)
+    return _OneScale(chooser, family, widths, chooser.candidate(family, kernel))
 
 
 def _error(one: _OneScale) -> float:
