@@ -18,7 +18,7 @@ constexpr Index kStrip = 64;          // functions that a task takes
 constexpr Index kDrawn = 128;         // samples of a block of draws
 constexpr double kRepeated = 0.05;    // share of the block's mean diagonal below which a sample is dropped
 constexpr double kExhausted = 1e-12;  // share of the diagonal at which nothing is left to draw
-constexpr double kRounding = 1e-5;    // share of the diagonal that rounding may take below zero
+constexpr double kBelowZero = 1e-5;   // share of the diagonal that rounding may take below zero
 
 // A number in (0, 1) from a key and the number of a draw.
 double uniform(std::uint64_t key, std::uint64_t draw) {
@@ -134,7 +134,7 @@ class PivotedDraws {
           left_.segment(first, rows) -= G.rowwise().squaredNorm();
           Bt_.block(rank_, first, n, rows) = G.transpose();
         });
-    if (!(left_.minCoeff() >= -kRounding * largest_ * static_cast<double>(rank_ + n)))
+    if (!(left_.minCoeff() >= -kBelowZero * largest_ * static_cast<double>(rank_ + n)))
       throw NotPositiveDefinite("the kernel is not positive definite at the samples");
     left_ = left_.cwiseMax(0.0);
   }
