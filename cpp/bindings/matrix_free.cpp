@@ -138,7 +138,7 @@ void register_matrix_free(py::module_& m) {
            py::arg("precision") = "double", py::arg("tolerance"), py::arg("max_iterations"),
            py::arg("guess") = py::none(), py::arg("image") = py::none(), py::arg("report") = py::none(),
            py::arg("threads") = 0)
-      .def("project", &Solver::project, py::arg("X"))
+      .def("project", &Solver::project, py::kw_only(), py::arg("X"))
       .def("multiply", &Solver::multiply, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
       .def("coordinates", &Solver::coordinates, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
       .def_property_readonly(

@@ -72,7 +72,7 @@ class MatrixFree:
 
     def project(self, X: FloatArray) -> FloatArray:
         """Return ΠX."""
-        return self._core.project(X)
+        return self._core.project(X=X)
 
     def multiply(self, V: FloatArray) -> FloatArray:
         """Return HV."""
