@@ -17,11 +17,11 @@ from .._validation import FloatArray, integer
 
 # γ of the squared loss in units of the kernel's size: from where the kernel has no say to where it fits all.
 _LARGEST, _SMALLEST = 5.0, 5e-8
-_LEAST = 5e-13  # where rounding begins to show: down to here the walk may go on
+_LEAST = 5e-11  # below, rounding shows: down to here the walk may go on
 _FEIGNED = 2e-3  # share of a criterion that the tolerance of the models in folds may make
 _PATIENCE = 3  # values of γ without gain after which smaller ones are not tried
 _HUMP = (
-    2e8  # times the least γ: above, small gains and losses by turns tell nothing of what smaller γ are worth
+    2e6  # times the least γ: above, small gains and losses by turns tell nothing of what smaller γ are worth
 )
 
 
