@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import reference
 from grls import DependentFeaturesWarning, GRRegressor, NystromGRRegressor
-from grls._nystrom import equations
+from grls._nystrom import choice, equations
 from grls._nystrom.sums import Part
 from grls.features import Groups
 from grls.kernels import Gaussian, Laplace, Linear
@@ -247,7 +247,7 @@ def test_gcv_takes_the_noise_for_no_less_than_is_known(least, n_features):
     centers = SimpleNamespace(rank=r, A=np.eye(n_features), kept=list(range(n_features)), tolerance=1e-10)
     system = equations.equations(Part(Z.T @ Z, weight=float(n), count=float(n)), centers, 1)
     gammas = np.logspace(-4, 2, 7)
-    found = equations.gcv(system, gammas, least)
+    found = choice.gcv(system, gammas, least_variance=least)
     for gamma, value in zip(found.path, found.criterion, strict=True):
         P = np.diag(np.r_[np.full(r, gamma * n), np.zeros(n_features)])
         D = np.hstack([B, T])
