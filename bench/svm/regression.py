@@ -92,10 +92,11 @@ def compare(m: int, columns: int, C: float, repeats: int) -> list[Row]:
 
 def markdown(rows: Sequence[Row], machine: dict[str, Any], repeats: int) -> str:
     """Return the report."""
+    sizes = " ".join(dict.fromkeys(str(r.rows) for r in rows))
     lines = [
-        f"Measured by `python -m bench.svm.regression` on {machine['processor']}, {machine['cores']} cores; "
-        f"commit {machine['commit']}; load before the run: {machine['load']}. Least of {repeats} "
-        "repetitions, in seconds of the processor.",
+        f"Measured by `python -m bench.svm.regression --rows {sizes}` on {machine['processor']}, "
+        f"{machine['cores']} cores; commit {machine['commit']}; load before the run: {machine['load']}. "
+        f"Least of {repeats} repetitions, in seconds of the processor.",
         "",
         "| rows | C | machine | seconds | ÷ grls | objective |",
         "| ---: | ---: | --- | ---: | ---: | ---: |",
