@@ -280,6 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "prices": [asdict(e) for e in prices],
             "small": [asdict(e) for e in smalls],
         }
+        settings.output.mkdir(parents=True, exist_ok=True)
         (settings.output / "svm_speed.json").write_text(
             json.dumps(content, indent=1) + "\n", encoding="utf-8"
         )
