@@ -372,3 +372,9 @@ def test_it_can_be_cloned_and_fitted_again():
     X, y = table(m=60)
     model = GRLSRegressor().fit(X, y)
     assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
+
+
+def test_rows_at_one_point_are_refused_in_the_words_of_the_criterion_asked_for():
+    y = np.random.default_rng(0).normal(size=30)
+    with pytest.raises(ValueError, match="regularization='loo'"):
+        GRLSRegressor().fit(np.ones((30, 2)), y)

@@ -314,7 +314,8 @@ def likely_gammas(problem: KernelProblem, targets: FloatArray, count: Any, count
     beyond them. What is left are those of `count` values whose likelihood is not rejected at 1 %, compared
     with the best. Of many rows, and where the values are given, it is what was asked for.
     """
-    if np.ndim(count) or len(targets) > _FEW_ROWS:
+    few_points = len(distinct_rows(problem.X)[0]) <= problem.T.shape[1]
+    if np.ndim(count) or len(targets) > _FEW_ROWS or few_points:
         return count
     found = evaluate(
         problem, targets, "reml", count, lambda _: np.zeros(1), per_output=False, counts=counts, refine=False
