@@ -2,19 +2,25 @@
 
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
 namespace grls::blas::fallback {
 namespace {
 
-constexpr Index kBlock = 64;  // columns that the loops below treat by themselves; the rest is products
+constexpr Index kBlock = 64;   // columns that the loops below treat by themselves; the rest is products
+constexpr Index kTerms = 256;  // of the sum in a product that are copied at once
 
 template <class S>
-using ConstMap = Eigen::Map<const Matrix<S>, 0, Eigen::OuterStride<>>;
-template <class S>
 using MutableMap = Eigen::Map<Matrix<S>, 0, Eigen::OuterStride<>>;
+
+// op(A) (rows, columns).
+template <class S>
+void straight(Op op, Index rows, Index columns, const S* a, Index lda, Matrix<S>& out) {
+  out.resize(rows, columns);
+  for (Index j = 0; j < columns; ++j)
+    for (Index i = 0; i < rows; ++i) out(i, j) = op == Op::none ? a[i + j * lda] : a[j + i * lda];
+}
 
 // B (m, n) = B L⁻ᵀ, for few columns n.
 template <class S>
@@ -72,27 +78,19 @@ bool factorise_block(Index n, S* a, Index lda) {
 
 }  // namespace
 
+// Of few terms at a time, straight copies of both factors: Eigen's product is compiled for one layout only.
 template <class S>
 void gemm(Op a_op, Op b_op, Index m, Index n, Index k, S alpha, const S* a, Index lda, const S* b, Index ldb,
           S beta, S* c, Index ldc) {
-  const bool at = a_op == Op::transpose, bt = b_op == Op::transpose;
-  const ConstMap<S> A(a, at ? k : m, at ? m : k, Eigen::OuterStride<>(lda));
-  const ConstMap<S> B(b, bt ? n : k, bt ? k : n, Eigen::OuterStride<>(ldb));
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) c[i + j * ldc] = beta == S(0) ? S(0) : beta * c[i + j * ldc];
   MutableMap<S> C(c, m, n, Eigen::OuterStride<>(ldc));
-  if (beta == S(0)) {
-    C.setZero();
-  } else if (beta != S(1)) {
-    C *= beta;
-  }
-  if (at && bt) {
-    const Matrix<S> straight = A.transpose();
-    C.noalias() += alpha * (straight * B.transpose());
-  } else if (at) {
-    C.noalias() += alpha * (A.transpose() * B);
-  } else if (bt) {
-    C.noalias() += alpha * (A * B.transpose());
-  } else {
-    C.noalias() += alpha * (A * B);
+  Matrix<S> left, right;
+  for (Index p = 0; p < k; p += kTerms) {
+    const Index terms = std::min(kTerms, k - p);
+    straight(a_op, m, terms, a + p * (a_op == Op::none ? lda : 1), lda, left);
+    straight(b_op, terms, n, b + p * (b_op == Op::none ? 1 : ldb), ldb, right);
+    C.noalias() += alpha * (left * right);
   }
 }
 
@@ -155,11 +153,31 @@ bool potrf_lower(Index n, S* a, Index lda) {
   return true;
 }
 
+// Householder reflectors I - τ v vᵀ, v₀ = 1, column by column.
 void geqrf(Index m, Index n, double* a, Index lda, double* tau) {
-  using Panel = Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>>;
-  Panel A = MutableMap<double>(a, m, n, Eigen::OuterStride<>(lda));
-  const Eigen::HouseholderQR<Panel> qr(A);
-  Eigen::Map<Vector<double>>(tau, std::min(m, n)) = qr.hCoeffs();
+  for (Index j = 0; j < std::min(m, n); ++j) {
+    double* const v = a + j + j * lda;
+    const Index rows = m - j;
+    double largest = 0;
+    for (Index i = 1; i < rows; ++i) largest = std::max(largest, std::abs(v[i]));
+    tau[j] = 0;
+    if (!(largest > 0)) continue;
+    largest = std::max(largest, std::abs(v[0]));
+    double squares = 0;
+    for (Index i = 0; i < rows; ++i) squares += (v[i] / largest) * (v[i] / largest);
+    const double norm = -std::copysign(largest * std::sqrt(squares), v[0]), pivot = v[0] - norm;
+    tau[j] = -pivot / norm;
+    for (Index i = 1; i < rows; ++i) v[i] /= pivot;
+    v[0] = norm;
+    for (Index c = j + 1; c < n; ++c) {
+      double* const x = a + j + c * lda;
+      double along = x[0];
+      for (Index i = 1; i < rows; ++i) along += v[i] * x[i];
+      along *= tau[j];
+      x[0] -= along;
+      for (Index i = 1; i < rows; ++i) x[i] -= along * v[i];
+    }
+  }
 }
 
 void syevd(Index n, double* a, Index lda, double* w) {

@@ -3,6 +3,8 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
 
 #include "base/blas.hpp"
 
@@ -28,8 +30,26 @@ PivotColumns pivot_columns(const Matrix<double>& A) {
   return {qr.rank(), IndexList(order.data(), order.data() + order.size())};
 }
 
-Vector<double> pivot_sizes(const Matrix<double>& A) {
-  return Eigen::FullPivLU<Matrix<double>>(A).matrixLU().diagonal().cwiseAbs();
+Vector<double> pivot_sizes(Matrix<double> A) {
+  Vector<double> sizes(std::min(A.rows(), A.cols()));
+  for (Index p = 0; p < sizes.size(); ++p) {
+    Index row = p, column = p;
+    for (Index j = p; j < A.cols(); ++j)
+      for (Index i = p; i < A.rows(); ++i)
+        if (std::abs(A(i, j)) > std::abs(A(row, column))) row = i, column = j;
+    sizes[p] = std::abs(A(row, column));
+    if (!(sizes[p] > 0)) {
+      sizes.tail(sizes.size() - p).setZero();
+      break;
+    }
+    A.row(p).swap(A.row(row));
+    A.col(p).swap(A.col(column));
+    for (Index j = p + 1; j < A.cols(); ++j) {
+      const double factor = A(p, j) / A(p, p);
+      for (Index i = p + 1; i < A.rows(); ++i) A(i, j) -= factor * A(i, p);
+    }
+  }
+  return sizes;
 }
 
 Matrix<double> inverse_of_cholesky_factor(Matrix<double> A) {

@@ -24,7 +24,7 @@ struct PivotColumns {
 PivotColumns pivot_columns(const Matrix<double>& A);
 
 // The sizes of the pivots of Gauss's elimination with full pivoting.
-Vector<double> pivot_sizes(const Matrix<double>& A);
+Vector<double> pivot_sizes(Matrix<double> A);
 
 // L⁻¹ of the Cholesky factor A = LLᵀ; empty where A is not positive definite.
 Matrix<double> inverse_of_cholesky_factor(Matrix<double> A);
