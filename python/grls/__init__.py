@@ -39,13 +39,12 @@ What to use when:
 ======================  ===================================================================================
 """
 
-from . import core as core
-from ._nystrom.files import Files
-from ._onnx import to_onnx
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._solvers import blas as _blas
 from ._solvers.results import __version__
 from ._solvers.runtime import get_num_threads, set_num_threads
-from .decomposition import KernelPCA
 from .exceptions import (
     ConfoundedFeaturesWarning,
     DependentFeaturesWarning,
@@ -57,21 +56,72 @@ from .exceptions import (
     SolverError,
     VersionWarning,
 )
-from .fourier import FourierGRLSRegressor
-from .least_squares import GRLSClassifier, GRLSRegressor
-from .logistic import GRLogisticClassifier
-from .losses import GRRegressor
-from .mercer import MercerExpansion
-from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
-from .nystrom_losses import NystromGRRegressor
-from .one_class import OneClassSVMGB
-from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
-from .saving import load, save
-from .summary import Summary
-from .svm import SVMGBClassifier
-from .transfer import TransferPrior
+
+if TYPE_CHECKING:  # what __getattr__ finds, for those who read the types
+    from . import conformal as conformal
+    from . import core as core
+    from . import datasets as datasets
+    from . import features as features
+    from . import kernels as kernels
+    from . import plotting as plotting
+    from ._nystrom.files import Files
+    from ._onnx import to_onnx
+    from .decomposition import KernelPCA
+    from .fourier import FourierGRLSRegressor
+    from .least_squares import GRLSClassifier, GRLSRegressor
+    from .logistic import GRLogisticClassifier
+    from .losses import GRRegressor
+    from .mercer import MercerExpansion
+    from .nystrom import NystromGRLSClassifier, NystromGRLSRegressor
+    from .nystrom_losses import NystromGRRegressor
+    from .one_class import OneClassSVMGB
+    from .prior import LowRankCovariance, PriorRLSClassifier, PriorRLSRegressor
+    from .saving import load, save
+    from .summary import Summary
+    from .svm import SVMGBClassifier
+    from .transfer import TransferPrior
 
 _blas.bind()
+
+# A model is imported when it is first asked for: all of them together take longer than most fits.
+_HOMES = {
+    "Files": "_nystrom.files",
+    "FourierGRLSRegressor": "fourier",
+    "GRLSClassifier": "least_squares",
+    "GRLSRegressor": "least_squares",
+    "GRLogisticClassifier": "logistic",
+    "GRRegressor": "losses",
+    "KernelPCA": "decomposition",
+    "LowRankCovariance": "prior",
+    "MercerExpansion": "mercer",
+    "NystromGRLSClassifier": "nystrom",
+    "NystromGRLSRegressor": "nystrom",
+    "NystromGRRegressor": "nystrom_losses",
+    "OneClassSVMGB": "one_class",
+    "PriorRLSClassifier": "prior",
+    "PriorRLSRegressor": "prior",
+    "SVMGBClassifier": "svm",
+    "Summary": "summary",
+    "TransferPrior": "transfer",
+    "load": "saving",
+    "save": "saving",
+    "to_onnx": "_onnx",
+}
+_MODULES = ("conformal", "core", "datasets", "features", "kernels", "plotting")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})
+
 
 __all__ = [
     "ConfoundedFeaturesWarning",

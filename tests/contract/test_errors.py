@@ -450,6 +450,12 @@ def sparse_rows_out_of_range_that_nobody_vouches_for(model):
     model.X_fit_ = matrix
 
 
+def sparse_rows_of_which_the_last_ends_at_zero(model):
+    matrix = sparse.csr_matrix(np.ones((30, 2)))
+    matrix.indptr[-1] = 0
+    model.X_fit_ = matrix
+
+
 def sparse_rows_without_their_values(model):
     matrix = sparse.csr_matrix(np.ones((30, 2)))
     matrix.data, matrix.indices = matrix.data[:5], matrix.indices[:5]
@@ -509,6 +515,7 @@ def kernel_of_too_many_widths(model):
         sparse_columns_out_of_range,
         sparse_rows_out_of_range,
         sparse_rows_out_of_range_that_nobody_vouches_for,
+        sparse_rows_of_which_the_last_ends_at_zero,
         sparse_rows_without_their_values,
         short_feature_coefficients,
         feature_coefficients_of_two_outputs,
@@ -538,7 +545,12 @@ def test_a_model_that_was_tampered_with_raises(tamper):
 def test_sparse_data_whose_indices_lead_nowhere_are_refused():
     data = sparse.csr_matrix(X)
     model = regressor(Gaussian(0.7)).fit(data, Y)
-    for name, at, value in (("indices", 3, 1_000_000_000), ("indices", 3, -5), ("indptr", 4, 1_000_000_000)):
+    for name, at, value in (
+        ("indices", 3, 1_000_000_000),
+        ("indices", 3, -5),
+        ("indptr", 4, 1_000_000_000),
+        ("indptr", -1, 0),  # SciPy takes that for a matrix without values
+    ):
         broken = data.copy()
         getattr(broken, name)[at] = value
         for action in (model.predict, lambda rows: regressor(Gaussian(0.7)).fit(rows, Y)):

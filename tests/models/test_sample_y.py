@@ -115,6 +115,8 @@ def test_what_cannot_be_drawn_is_a_clear_error(monkeypatch):
             fitted.sample_y(NEW, wrong)
     with pytest.raises(ValueError, match="exact"):
         model(formulation="published").sample_y(NEW)
+    with pytest.raises(ValueError, match="drawn at row 0: their variances there are too large"):
+        fitted.sample_y(NEW * 1e200)
     fitted.sample_y(NEW)
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(MemoryError, match="the covariance of 12 rows"):

@@ -9,7 +9,7 @@ import pytest
 import reference
 from builders import PROGRESS, with_threads
 from grls import SVMGBClassifier, core
-from grls._models.pairs_of_classes import votes_of
+from grls._models.pairs_of_classes import scores_of, votes_of
 from grls.exceptions import DependentFeaturesWarning, SeparableFeaturesWarning, SolverError
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Linear, Log, Polyharmonic, Polynomial, Sigmoid, ThinPlate
@@ -194,6 +194,13 @@ def test_every_kernel_gives_what_its_matrix_gives_to_an_svc(kernel):
     model = SVMGBClassifier(kernel, solver="native", tol=1e-9, C=1.0).fit(X, y)
     peer = SVC(kernel="precomputed", tol=1e-10).fit(kernel(X), y)
     assert_allclose(model.decision_function(X), peer.decision_function(kernel(X)), atol=1e-4)
+
+
+def test_scores_stay_finite_where_the_values_are_as_large_as_numbers_can_be():
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    largest = np.finfo(np.float64).max
+    scores = scores_of(largest * np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0]]), pairs, 3)
+    assert_allclose(scores, [[2 + 1 / 3, -1 / 3, 1], [1, 1, 1]])
 
 
 def test_digits_are_read_as_well_as_by_an_svc():

@@ -42,8 +42,9 @@ def votes_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> Flo
 def scores_of(values: FloatArray, pairs: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Return the votes plus the summed confidences, squeezed into less than half a vote."""
     first, second = (np.eye(n_classes)[each] for each in pairs.T)
-    confidence = values @ (first - second)
-    return np.asarray(votes_of(values, pairs, n_classes) + confidence / (3 * (np.abs(confidence) + 1)))
+    most = np.finfo(np.float64).max / n_classes  # of which the sums stay finite
+    confidence = np.clip(values, -most, most) @ (first - second)
+    return np.asarray(votes_of(values, pairs, n_classes) + confidence / (np.abs(confidence) + 1) / 3)
 
 
 def winners(values: FloatArray, pairs: NDArray[np.intp], n_classes: int, *, break_ties: bool) -> Any:

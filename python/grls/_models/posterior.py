@@ -243,6 +243,12 @@ class PosteriorFunction(RegressionFunction):
                 "estimate them from, or the arrays of this model were changed after the fit"
             )
         for gamma, covariance in posterior.function(points, T, covariance=True).items():
+            finite = np.isfinite(covariance).all(axis=1)
+            if not finite.all():
+                raise ValueError(
+                    f"functions cannot be drawn at row {finite.argmin()}: their variances there are too "
+                    "large, or the arrays of this model were changed after the fit"
+                )
             mine = np.flatnonzero(gammas == gamma)
             drawn = correlated(covariance, z[mine].transpose(1, 0, 2).reshape(n_points, -1))
             out[:, mine] = drawn.reshape(n_points, len(mine), n_draws)

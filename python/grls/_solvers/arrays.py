@@ -12,16 +12,19 @@ def require_well_formed(X: Any) -> Any:
     """Return a data matrix; ValueError where it is sparse and its indices lead out of its arrays.
 
     SciPy checks that when a matrix is made, and not when one comes from a pickle or its arrays were changed.
+    One whose last row ends at 0 it takes for empty, and looks no further.
     """
-    if sparse.issparse(X):
+    if sparse.issparse(X) and X.format in ("csr", "csc", "bsr"):
         X.check_format(full_check=True)
+        if np.any(np.diff(X.indptr) < 0):
+            raise ValueError("the index pointer of a sparse matrix must not decrease")
     return X
 
 
 def for_core(X: Any) -> Any:
     """Return a data matrix as the core takes it: a contiguous array, or the parts of a CSR matrix."""
     if sparse.issparse(X):
-        X = require_well_formed(X.tocsr(copy=False))
+        X = require_well_formed(X).tocsr(copy=False)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
