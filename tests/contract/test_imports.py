@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import grls
 import pytest
 
 # Found in an interpreter of its own, beside what scikit-learn imports by itself.
@@ -31,3 +32,14 @@ HEAVY = (
 def test_import_grls_leaves_heavy_packages_alone(brought, package):
     assert "grls._core" in brought
     assert [name for name in brought if name == package or name.startswith(package + ".")] == []
+
+
+def test_models_are_imported_when_they_are_asked_for(brought):
+    assert {"grls.least_squares", "grls.svm", "grls._nystrom", "grls.kernels"}.isdisjoint(brought)
+    for name in (*grls.__all__, "conformal", "core", "datasets", "features", "kernels", "plotting"):
+        assert name in dir(grls)
+        assert getattr(grls, name) is not None
+    with pytest.raises(AttributeError, match="'grls' has no attribute 'GRLSRegresor'"):
+        grls.GRLSRegresor  # noqa: B018
+    with pytest.raises(ImportError, match="GRLSRegresor"):
+        exec("from grls import GRLSRegresor")
