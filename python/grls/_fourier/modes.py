@@ -38,7 +38,7 @@ class Modes:
     columns: tuple[int, ...]  # those that the kernel reads
     low: FloatArray  # (d,): the box of the training rows
     high: FloatArray  # (d,)
-    reach: FloatArray  # (d,): the kernel of rows further apart is below the tolerance
+    reach: FloatArray  # (d,): how far from the box the modes stand for the kernel; beyond, it is zero
     period: FloatArray  # (d,)
     limits: tuple[int, ...]  # J
     weights: FloatArray  # (h,): S_j
@@ -129,14 +129,25 @@ def columns_read(parts: list[StationaryPart], n_columns: int) -> tuple[int, ...]
 
 
 def choose_modes(
-    kernel: Kernel, n_columns: int, low: FloatArray, high: FloatArray, tol: float, max_modes: int
+    kernel: Kernel,
+    n_columns: int,
+    low: FloatArray,
+    high: FloatArray,
+    tol: float,
+    max_modes: int,
+    *,
+    beyond: bool = True,
 ) -> Modes:
-    """Return the modes of a resolved kernel for rows in a box, whose corners are `low` and `high` (d,)."""
+    """Return the modes of a resolved kernel for rows in a box, whose corners are `low` and `high` (d,).
+
+    They stand for the kernel between these rows and those within its reach about the box, or, not `beyond`,
+    those in the box alone, for which fewer suffice.
+    """
     parts = stationary_parts(kernel, n_columns)
     columns = columns_read(parts, n_columns)
     value = sum(part.number for part in parts)
     low, high = low[list(columns)], high[list(columns)]
-    grid = _Grid(kernel, parts, columns, value, high - low, n_columns)
+    grid = _Grid(kernel, parts, columns, value, high - low, n_columns, beyond)
     share = 1.0
     for _ in range(_ROUNDS):
         reach, period, limits = grid.sizes(share * tol, _FREQUENCIES)
@@ -190,12 +201,17 @@ class _Grid:
     value: float
     ranges: FloatArray  # (d,)
     n_columns: int
+    beyond: bool  # the modes are for new rows outside the box, too
 
     def sizes(self, tol: float, largest: int) -> tuple[FloatArray, FloatArray, tuple[int, ...] | None]:
-        """Return reach and period of each column, and its limit; None: a limit is above `largest`."""
+        """Return reach and period of each column, and its limit; None: a limit is above `largest`.
+
+        The reach is how far beyond the box new rows may be.
+        """
         d = len(self.columns)
         reach = np.array([self._reach(c, _SHARE_OF_REPETITIONS * tol / d) for c in range(d)])
-        period = self.ranges + 2 * reach
+        period = self.ranges + (2 if self.beyond else 1) * reach
+        reach = reach if self.beyond else np.zeros(d)
         limits = []
         for c in range(d):
             limit = self._limit(c, period[c], _SHARE_OF_TAIL * tol / d, largest)
@@ -273,7 +289,7 @@ class _Grid:
 
     def error(self, orthant: FloatArray, reach: FloatArray, period: FloatArray) -> float:
         """Return the largest error found at differences of rows, in units of k(x, x)."""
-        largest = period - reach
+        largest = self.ranges + reach
         d = len(self.columns)
         n_random = max(20, min(_PROBES, 20_000_000 // orthant.size))
         random = np.random.default_rng(0).random((n_random, d))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .._selection.regularization import shifts_to_try
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .system import System
+from .traces import Traces
 
 CRITERIA = ("gcv", "reml", "holdout")
 _PROBES = 16  # vectors of random signs that stand for a trace
-_PRECISION = 1e-4  # of solutions that are compared; criteria are known to the square of it
+_PRECISION = 1e-4  # of solutions that are compared, at first; criteria are known to the square of it
 _PATIENCE = 4  # values of γ in a row that are worse than the best, after which smaller ones are not tried
-_REFINEMENTS = 8
+_READINGS = 10  # of a search that begins near the choice
+_FIRST_STEP, _LONGEST_STEP = np.log(6.0), np.log(100.0)
+_CLOSE, _LOCAL = 0.03, 1.2  # of log γ: no step, and a distance within which the slope is nearly straight
+_NO_GAIN = 0.05  # of twice the logarithm of a likelihood, that another reading is expected to gain
+# What the modes leave out of the kernel acts as noise: this share of its variance is the least noise that γ
+# may stand for. The second number: a share of k(x, x), which the rounding of the sums must stay below.
+_LEAST_NOISE, _ROUNDING = 0.1, 1e-11
 
 
 @dataclass
@@ -28,39 +35,113 @@ class Choice:
     criterion: FloatArray  # (g,)
     regularization: float
     value: float  # the criterion there
+    at_least: bool = False  # it is the smallest γ that the modes allow, and the criterion asks for less
+    bend: float = np.nan  # the second derivative by log γ, in units of twice a log-likelihood
+
+
+@dataclass(frozen=True)
+class _Reading:
+    value: float
+    slope: float  # by log γ, in units of twice a log-likelihood
+
+
+_UNSOLVED = _Reading(np.inf, -np.inf)
+
+
+def least_shift(system: System) -> float:
+    """Return the smallest s = γΣw for which the modes are good enough."""
+    modes = system.modes
+    return modes.value * max(_LEAST_NOISE * modes.kernel_error, _ROUNDING * system.weight)
 
 
 class _Criterion:
-    """A criterion as a function of the shift s = γΣw, the mean of all outputs'."""
+    """A criterion as a function of the shift s = γΣw, the mean of all outputs'; what was read is kept."""
 
-    def __init__(self, by: str, fitted: System, held_out: System | None, max_iter: int) -> None:
-        self._by, self._system, self._held_out, self._max_iter = by, fitted, held_out, max_iter
-        self._probes = fitted.probes(_PROBES)
+    def __init__(
+        self, by: str, fitted: System, held_out: System | None, max_iter: int, report: Callable[[str], None]
+    ) -> None:
+        self._by, self._system, self._held_out = by, fitted, held_out
+        self._max_iter, self._report = max_iter, report
+        self._traces = None if by == "holdout" else Traces(fitted, _PROBES)
         self._last: FloatArray | None = None
+        self.readings: dict[float, _Reading] = {}
 
-    def __call__(self, s: float) -> float:
-        system = self._system
-        solved = system.solve(system.g, s, tol=_PRECISION, max_iter=self._max_iter, start=self._last)
-        if solved.residual > 10 * _PRECISION:
-            return np.inf
-        z = self._last = solved.z
+    def __call__(self, s: float) -> _Reading:
+        if s not in self.readings:
+            try:
+                found = self._read(s)
+            except NotPositiveDefiniteError:
+                found = _UNSOLVED
+            self.readings[s] = found
+            self._report(f"regularization {s / self._system.weight:.3g}: {self._by} {found.value:.6g}")
+        return self.readings[s]
+
+    def _read(self, s: float) -> _Reading:
+        z = self._solution(s)
+        if z is None:
+            return _UNSOLVED
         if self._by == "holdout":
-            assert self._held_out is not None
-            F, beta = system.coefficients(z), system.feature_coefficients(z)
-            return float(self._held_out.squared_error(F, beta).mean() / self._held_out.weight)
-        fitted = np.einsum("kj,kj->k", system.g, z)
-        unknown = np.maximum(_PRECISION**2 * system.squares, np.finfo(float).tiny)  # less is rounding
-        if self._by == "reml":
-            quadratic = np.maximum(system.squares - fitted, unknown) / s
-            n = system.degrees
-            determinant = system.log_determinant(s, self._probes) + (n - system.order) * np.log(s)
-            return float((determinant + n * np.log(quadratic / n)).mean())
-        residual = np.maximum(system.squares - fitted - s * np.einsum("kj,kj->k", z, z), unknown)
-        trace = system.inverse_trace(s, self._probes, tol=10 * _PRECISION, max_iter=self._max_iter)
-        freedom = system.degrees + s * trace - system.order
+            return self._of_held_out(z, s)
+        return self._of_likelihood(z, s) if self._by == "reml" else self._of_cross_validation(z, s)
+
+    def _solution(self, s: float) -> FloatArray | None:
+        """Return z (k, 2h), so precise that what is left of the targets is known; None: it was not found."""
+        system, tol, z = self._system, _PRECISION, self._last
+        for _ in range(2):
+            solved = system.solve(system.g, s, tol=tol, max_iter=self._max_iter, start=z)
+            if solved.residual > 10 * tol:
+                return None
+            z = self._last = solved.z
+            explained = np.maximum(np.einsum("kj,kj->k", system.g, z), np.finfo(float).tiny)
+            share = float(np.min((system.squares - explained) / explained))
+            wanted = np.sqrt(max(_NO_GAIN * share / max(system.degrees, 1.0), 1e-16))
+            if tol <= wanted:
+                break
+            tol = float(wanted)
+        return z
+
+    def _left(self, z: FloatArray) -> FloatArray:
+        """Return yᵀΠy − gᵀz, (k,), which is not less than its rounding."""
+        squares = self._system.squares
+        known = np.maximum(1e-14 * squares, np.finfo(float).tiny)
+        return np.asarray(np.maximum(squares - np.einsum("kj,kj->k", self._system.g, z), known))
+
+    def _of_likelihood(self, z: FloatArray, s: float) -> _Reading:
+        assert self._traces is not None
+        n, order = self._system.degrees, self._system.order
+        quadratic = self._left(z) / s
+        determinant, trace = self._traces.determinant(s)
+        value = determinant + (n - order) * np.log(s) + n * np.log(quadratic / n)
+        slope = s * trace - order + n * np.einsum("kj,kj->k", z, z) / quadratic
+        return _Reading(float(value.mean()), float(slope.mean()))
+
+    def _of_cross_validation(self, z: FloatArray, s: float) -> _Reading:
+        assert self._traces is not None
+        system, norms = self._system, np.einsum("kj,kj->k", z, z)
+        known = np.maximum(1e-14 * system.squares, np.finfo(float).tiny)
+        residual = float(np.maximum(self._left(z) - s * norms, known).mean())
+        first, second = self._traces.powers(s, max_iter=self._max_iter)
+        freedom = system.degrees + s * first - system.order
         if freedom <= 1e-10 * system.degrees:
-            return np.inf
-        return float(system.weight * residual.mean() / freedom**2)
+            return _UNSOLVED
+        inside = system.solve(z, s, tol=1e-3, max_iter=self._max_iter).z
+        by_residual = 2 * s**2 * float(np.einsum("kj,kj->k", z, inside).mean()) / residual
+        by_freedom = 2 * s * (first - s * second) / freedom
+        return _Reading(system.weight * residual / freedom**2, system.degrees * (by_residual - by_freedom))
+
+    def _of_held_out(self, z: FloatArray, s: float) -> _Reading:
+        system, held_out = self._system, self._held_out
+        assert held_out is not None
+        along = -s * system.solve(z, s, tol=1e-3, max_iter=self._max_iter).z  # dz by log s
+
+        def error(z: FloatArray) -> float:
+            F, beta = system.coefficients(z), system.feature_coefficients(z)
+            return float(held_out.squared_error(F, beta).mean() / held_out.weight)
+
+        value = error(z)
+        least = np.finfo(float).tiny
+        slope = (error(z + along) - error(z - along)) / 2  # of a quadratic function that is the derivative
+        return _Reading(value, held_out.weight * slope / max(value, least))
 
 
 def choose(
@@ -70,67 +151,93 @@ def choose(
     grid: Any,
     *,
     max_iter: int,
-    report: Any = None,
-    near: float | None = None,
+    report: Callable[[str], None],
+    start: float | None = None,
+    bend: float = np.nan,
 ) -> Choice:
-    """Choose γ by a criterion, from large values to small ones.
+    """Choose γ by a criterion.
 
-    Values given as an array are all tried. Of a number of values those are tried that come before the
-    criterion has risen for a while, and the best is refined between its neighbours. `near`: a γ about which
-    the choice is expected.
+    Values given as an array are all tried. Of a number of values those are tried, from large to small, that
+    come before the criterion has risen for a while, and the best is refined by the criterion's slope. With
+    `start`, a shift s = γΣw that may be near, the slope alone leads from there; `bend` is the second
+    derivative that is expected.
     """
     _require_rows(by, fitted, held_out)
     shifts, relative = shifts_to_try(grid, fitted.degrees, fitted.weight)
-    if relative:
+    criterion = _Criterion(by, fitted, held_out, max_iter, report)
+    at_least = False
+    if not relative:
+        for s in np.sort(shifts)[::-1].tolist():
+            criterion(s)
+    else:
         shifts = shifts * max(fitted.mean_eigenvalue, np.finfo(float).tiny)
-    criterion = _Criterion(by, fitted, held_out, max_iter)
-    tried: dict[float, float] = {}
-
-    def value_at(s: float) -> float:
-        if s not in tried:
-            try:
-                tried[s] = criterion(s)
-            except NotPositiveDefiniteError:
-                tried[s] = np.inf
-            if report is not None:
-                report(f"regularization {s / fitted.weight:.3g}: {by} {tried[s]:.6g}")
-        return tried[s]
-
-    if relative and near is not None:
-        around = near * fitted.weight * np.geomspace(1e-2, 1e2, 5)
-        values = [value_at(s) for s in around[::-1].tolist()]
-        if int(np.argmin(values)) not in (0, 4):
-            shifts = around
-    worse = 0
-    for s in np.sort(shifts)[::-1].tolist():
-        value = value_at(s)
-        worse = worse + 1 if value > min(tried.values()) else 0
-        if relative and worse >= _PATIENCE:
-            break
-    if not np.isfinite(min(tried.values())):
+        low = min(least_shift(fitted), float(shifts[-1]))
+        if start is None or not np.isfinite(start):
+            start = _scanned(criterion, np.unique(np.maximum(shifts, low)))
+        at_least, bend = _descend(criterion, start, low, float(shifts[-1]), bend)
+    tried = {s: reading.value for s, reading in criterion.readings.items()}
+    best = min(tried, key=lambda s: tried[s])
+    if not np.isfinite(tried[best]):
         raise NotPositiveDefiniteError(
             "no regularization of the grid has equations that can be solved: try larger values, or raise "
             "max_iter"
         )
-    best = min(tried, key=lambda key: tried[key])
-    if relative:
-        best = _refined(value_at, tried, best)
     path = np.array(sorted(tried))
-    return Choice(path / fitted.weight, np.array([tried[s] for s in path]), best / fitted.weight, tried[best])
+    values = np.array([tried[s] for s in path])
+    return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], at_least, bend)
 
 
-def _refined(value_at: Any, tried: dict[float, float], best: float) -> float:
-    """Return the best shift between the neighbours of the best one that was tried."""
-    around = sorted(tried)
-    place = around.index(best)
-    if 0 < place < len(around) - 1:
-        minimize_scalar(
-            lambda x: value_at(float(np.exp(x))),
-            bounds=(np.log(around[place - 1]), np.log(around[place + 1])),
-            method="bounded",
-            options={"maxiter": _REFINEMENTS, "xatol": 0.02},
-        )
-    return min(tried, key=lambda key: tried[key])
+def _scanned(criterion: _Criterion, shifts: FloatArray) -> float:
+    """Return the best shift of those tried, from large to small until the criterion has risen for a while."""
+    values: dict[float, float] = {}
+    worse = 0
+    for s in shifts[::-1].tolist():
+        values[s] = criterion(s).value
+        worse = worse + 1 if values[s] > min(values.values()) else 0
+        if worse >= _PATIENCE:
+            break
+    return min(values, key=lambda s: values[s])
+
+
+def _descend(criterion: _Criterion, start: float, low: float, high: float, bend: float) -> tuple[bool, float]:
+    """Follow the slope of a criterion to where it is zero.
+
+    Steps are Newton's, with the bend between the nearest readings; those that would leave the interval that
+    is known to hold the end halve it. Return whether the lower end was reached, and the bend.
+    """
+    ends = float(np.log(low)), float(np.log(high))
+    t = float(np.clip(np.log(start), *ends))
+    slopes: dict[float, float] = {}
+    for _ in range(_READINGS):
+        slope = slopes[t] = criterion(float(np.exp(t))).slope
+        bend = _local_bend(slopes, t, bend)
+        if bend > 0 and slope**2 < 2 * _NO_GAIN * bend:
+            break
+        step = -slope / bend if bend > 0 else -np.sign(slope) * _FIRST_STEP * min(len(slopes), 2)
+        new = float(np.clip(t + np.clip(step, -_LONGEST_STEP, _LONGEST_STEP), *ends))
+        if abs(new - t) < _CLOSE:
+            return bool(slope > 0 and new == ends[0]), bend
+        below = max((place for place, slope in slopes.items() if slope < 0), default=-np.inf)
+        above = min((place for place, slope in slopes.items() if slope >= 0), default=np.inf)
+        if below < above < np.inf and below > -np.inf and not below < new < above:
+            new = (below + above) / 2
+            if above - below < _CLOSE:
+                break
+        t = new
+    return False, bend
+
+
+def _local_bend(slopes: dict[float, float], t: float, known: float) -> float:
+    """Return the second derivative between a place and the nearest one; what was known where it is far."""
+    others = [place for place, slope in slopes.items() if place != t and np.isfinite(slope)]
+    if not others or not np.isfinite(slopes[t]):
+        return known if np.isfinite(slopes[t]) else np.nan
+    near = min(others, key=lambda place: abs(place - t))
+    bend = (slopes[t] - slopes[near]) / (t - near)
+    if abs(t - near) <= _LOCAL:
+        return bend
+    # Far away slopes level off or soar: so that a step is not too short to tell more.
+    return min(bend, abs(slopes[t]) / _LOCAL) if bend > 0 else np.nan
 
 
 def _require_rows(by: str, fitted: System, held_out: System | None) -> None:

@@ -29,7 +29,6 @@ from .sums import Sums
 LOW_MODES = 1000  # of the half space whose equations are solved directly: the preconditioner's block
 _NOT_DEFINITE = "the equations of the modes are not positive definite"
 _SUMS_ROUNDING = 1e-13  # of a sum of squares, relative to it
-_STEPS_OF_LANCZOS, _STEPS_BETWEEN_LOOKS = 120, 15
 
 
 @dataclass
@@ -175,10 +174,11 @@ class System:
         self._rest[1] = False
 
     @cached_property
-    def _eigenvalues(self) -> FloatArray:
-        """Those of the low block, which serve all shifts."""
+    def preconditioner_values(self) -> FloatArray:
+        """The eigenvalues of the preconditioner without a shift, (order,): they serve all shifts."""
         with blas_limited(len(self._low)):
-            return np.asarray(np.maximum(eigvalsh(self._low, check_finite=False), 0.0))
+            low = np.maximum(eigvalsh(self._low, check_finite=False), 0.0)
+        return np.concatenate([low, self._diagonal[self._rest]])
 
     def _factored(self, s: float) -> FloatArray:
         """Return the Cholesky factor of the low block with the shift s; the last one is kept."""
@@ -232,7 +232,7 @@ class System:
         out[:, 1] = 0.0
         return np.asarray(out)
 
-    def _whitened(self, z: FloatArray, s: float, *, transposed: bool) -> FloatArray:
+    def whitened(self, z: FloatArray, s: float, *, transposed: bool) -> FloatArray:
         """Return E⁻¹ z or E⁻ᵀ z, with P = E Eᵀ."""
         out = z / np.sqrt(self._diagonal + s)
         L, low = self._factored(s), z[:, self.places].T
@@ -297,56 +297,6 @@ class System:
         """Return S⁻¹ t of the kept features, t (l', n)."""
         return np.asarray(cho_solve(self._factor, t)) if self.kept else t
 
-    def log_determinant(self, s: float, probes: FloatArray) -> float:
-        """Return log det(G + s I); beyond the low modes estimated, from probes (B, 2h) of signs."""
-        known = float(np.log(self._eigenvalues + s).sum() + np.log(self._diagonal[self._rest] + s).sum())
-        return known if self.is_direct else known + self._log_correction(s, probes)
-
-    def _log_correction(self, s: float, probes: FloatArray) -> float:
-        """Return the mean of zᵀ log(E⁻¹ (G + s I) E⁻ᵀ) z over probes, by Lanczos's quadrature."""
-        norms = np.linalg.norm(probes, axis=1)
-        v = probes / norms[:, None]
-        last = np.zeros_like(v)
-        beta = np.zeros(len(v))
-        alphas: list[FloatArray] = []
-        betas: list[FloatArray] = []
-        value = np.inf
-        with blas_limited(0):
-            for step in range(1, min(_STEPS_OF_LANCZOS, self.order) + 1):
-                inside = self._whitened(v, s, transposed=True)
-                w = self._whitened(self.times(inside) + s * inside, s, transposed=False)
-                w -= beta[:, None] * last
-                alpha = np.einsum("bj,bj->b", v, w)
-                w -= alpha[:, None] * v
-                alphas.append(alpha)
-                beta = np.linalg.norm(w, axis=1)
-                if step % _STEPS_BETWEEN_LOOKS == 0 or step == self.order or np.all(beta < 1e-12):
-                    found = _quadrature(np.array(alphas), np.array(betas), norms)
-                    if abs(found - value) <= 1e-3 * abs(found) + 1e-2 or np.all(beta < 1e-12):
-                        return found
-                    value = found
-                betas.append(beta)
-                last, v = v, w / np.where(beta > 0, beta, 1.0)[:, None]
-        return value
-
-    def inverse_trace(self, s: float, probes: FloatArray, *, tol: float, max_iter: int) -> float:
-        """Return tr (G + s I)⁻¹; beyond the low modes estimated as what probes say beside P⁻¹."""
-        known = float((1 / (self._eigenvalues + s)).sum() + (1 / (self._diagonal[self._rest] + s)).sum())
-        if self.is_direct:
-            return known
-        near = self.precondition(probes, s)
-        exact = self.solve(probes, s, tol=tol, max_iter=max_iter, start=near).z
-        return known + float(np.einsum("bj,bj->b", probes, exact - near).mean())
-
-    def probes(self, count: int) -> FloatArray:
-        """Return vectors of random signs, the same in every call."""
-        if self.is_direct:
-            return np.empty((0, 2 * len(self.root)))
-        signs = np.random.default_rng(0).integers(0, 2, (count, 2 * len(self.root)))
-        out = 2.0 * signs - 1.0
-        out[:, 1] = 0.0
-        return np.asarray(out, dtype=np.float64)
-
     def squared_error(self, F: Any, beta: FloatArray) -> FloatArray:
         """Return the weighted squared error, (k,), of functions F (k, h) and β (l, k) at these rows."""
         sums, n_free = self.sums, self.n_free
@@ -360,17 +310,3 @@ class System:
         within = inner(F, self._toeplitz.times(F)) - 2 * inner(F, waves)
         rest = np.diagonal(sums.matrix)[y] - 2 * np.einsum("lk,lk->k", beta, sums.matrix[:n_free, y])
         return np.asarray(within + rest + np.einsum("lk,lm,mk->k", beta, sums.matrix[:n_free, :n_free], beta))
-
-
-def _quadrature(alphas: FloatArray, betas: FloatArray, norms: FloatArray) -> float:
-    """Return the mean over probes of ‖z‖² Σ_j τ_j² log θ_j, of tridiagonal matrices."""
-    n, B = alphas.shape
-    total = 0.0
-    for b in range(B):
-        matrix = np.diag(alphas[:, b])
-        if n > 1:
-            matrix += np.diag(betas[: n - 1, b], 1) + np.diag(betas[: n - 1, b], -1)
-        theta, vectors = np.linalg.eigh(matrix)
-        theta = np.maximum(theta, np.finfo(float).tiny)
-        total += norms[b] ** 2 * float(vectors[0] ** 2 @ np.log(theta))
-    return float(total / B)
