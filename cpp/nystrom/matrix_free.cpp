@@ -17,9 +17,10 @@ namespace {
 constexpr Index kMostCentres = 2000;
 constexpr Index kMostValues = Index(1) << 27;  // of the preconditioner: 1 GiB
 constexpr double kRankTolerance = 1e-12;
-constexpr Index kTileOfGroup = 256;  // samples of a group whose kernel values are held at a time
-constexpr double kRelaxed = 0.5;     // the power of the tolerance that columns of the covariance do without
-constexpr Index kMixedFrom = 4096;   // samples from which single precision does the steps by itself
+constexpr double kExpressed = 1e-14;  // share of a vector that the features leave and that is rounding
+constexpr Index kTileOfGroup = 256;   // samples of a group whose kernel values are held at a time
+constexpr double kRelaxed = 0.5;      // the power of the tolerance that columns of the covariance do without
+constexpr Index kMixedFrom = 4096;    // samples from which single precision does the steps by itself
 
 IndexList nonzero_columns(const Matrix<double>& X) {
   IndexList out;
@@ -257,6 +258,14 @@ Precision MatrixFree::precision_of(Precision asked) const {
 }
 
 void MatrixFree::project(Matrix<double>& X) const {
+  Eigen::RowVectorXd before(X.cols());
+  for (Index p = 0; p < X.cols(); ++p) before[p] = X.col(p).stableNorm();
+  for (int pass = 0; pass < 2; ++pass) project_once(X);
+  for (Index p = 0; p < X.cols(); ++p)
+    if (X.col(p).stableNorm() <= kExpressed * before[p]) X.col(p).setZero();
+}
+
+void MatrixFree::project_once(Matrix<double>& X) const {
   require(X.rows() == samples(), "there are ", X.rows(), " rows for ", samples(), " samples");
   if (groups_.groups() > 0) groups_.take_off(X);
   if (Q_.cols() > 0) X -= Q_ * (Q_.transpose() * X);
@@ -281,7 +290,7 @@ Gradients<Matrix<double>> MatrixFree::solve(const Context& context, const Matrix
   const LowRank::Inverse inverse(context, functions_, shift);
   LinearSystem<Matrix<double>> system;
   const auto finish = [&](const Matrix<double>& V, Matrix<double> product, Matrix<double>& out) {
-    project(product);
+    project_once(product);
     out = product + shift * V;
   };
   system.multiply = [&](const Matrix<double>& V, Matrix<double>& out) {

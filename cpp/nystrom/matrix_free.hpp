@@ -63,7 +63,8 @@ class MatrixFree {
   double trace() const { return trace_; }            // of H
   double seconds() const { return seconds_; }        // that it took to be made
 
-  // X <- ΠX
+  // X <- ΠX. Conjugate gradients do not converge where a right-hand side is not of that form: Π is
+  // applied twice, and a column that the features express up to rounding is zero.
   void project(Matrix<double>& X) const;
   // H V for V = ΠV.
   Matrix<double> multiply(const Context& context, const Matrix<double>& V) const;
@@ -102,6 +103,7 @@ class MatrixFree {
   Matrix<double> weighted(const Matrix<double>& X) const;
   template <class S>
   Matrix<double> kernel_product(const Context& context, const Matrix<double>& V) const;
+  void project_once(Matrix<double>& X) const;
   Precision precision_of(Precision asked) const;
   Matrix<double> left_by_groups(Matrix<double> T, double tolerance) const;
   double trace_within_groups(const Context& context) const;
