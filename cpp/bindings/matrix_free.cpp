@@ -24,15 +24,15 @@ std::optional<FirstGuess<Matrix<double>>> first_guess(const MaybeMatrix& X, cons
 class Solver {
  public:
   Solver(const Formula& formula, const py::object& data, const Matrix<double>& T,
-         const std::optional<Vector<double>>& weights, double dependence, Index n_centres, bool pivoted,
-         int threads)
+         const std::optional<Vector<double>>& weights, const std::optional<IndexList>& groups,
+         double dependence, Index n_centres, bool pivoted, int threads)
       : gram_(&formula, data) {
     Problem problem{gram_.source(), T, Matrix<double>(T.rows(), 0), weights.value_or(Vector<double>())};
     problem.tolerance = dependence;
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
-    core_ =
-        std::make_unique<MatrixFree>(context, problem, pivoted ? Draw::pivoted : Draw::uniform, n_centres);
+    core_ = std::make_unique<MatrixFree>(context, problem, groups.value_or(IndexList()),
+                                         pivoted ? Draw::pivoted : Draw::uniform, n_centres);
   }
 
   const MatrixFree& core() const { return *core_; }
@@ -94,7 +94,15 @@ class Solver {
     core_->rotate(context, U, eigenvalues);
   }
 
-  py::tuple covariance(const Matrix<double>& K, const Matrix<double>& T_new, bool diagonal, double shift,
+  Matrix<double> effects(const Matrix<double>& Y, const Matrix<double>& c, const Matrix<double>& beta,
+                         int threads) const {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return core().effects(context, Y, c, beta);
+  }
+
+  py::tuple covariance(const Matrix<double>& K, const Matrix<double>& T_new,
+                       const std::optional<IndexList>& groups_new, bool diagonal, double shift,
                        const std::string& precision, double tolerance, int max_iterations,
                        const py::object& report, int threads) const {
     const GradientsOptions options{tolerance, max_iterations, gradients_report(report)};
@@ -102,8 +110,8 @@ class Solver {
     Matrix<double> added = [&] {
       Context context = make_context(threads);
       const py::gil_scoped_release unlocked;
-      return core().add_to_covariance(context, AskedPoints{K, T_new}, shift, precision_of(precision), options,
-                                      diagonal, status);
+      return core().add_to_covariance(context, AskedPoints{K, T_new, groups_new.value_or(IndexList())}, shift,
+                                      precision_of(precision), options, diagonal, status);
     }();
     return py::make_tuple(std::move(added), status);
   }
@@ -119,10 +127,11 @@ void register_matrix_free(py::module_& m) {
   py::class_<Solver>(m, "MatrixFree",
                      "The exact model without its matrix, for any shift and right-hand side.")
       .def(py::init<const Formula&, const py::object&, const Matrix<double>&,
-                    const std::optional<Vector<double>>&, double, Index, bool, int>(),
+                    const std::optional<Vector<double>>&, const std::optional<IndexList>&, double, Index,
+                    bool, int>(),
            py::keep_alive<1, 2>(), py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"),
-           py::arg("weights"), py::arg("dependence"), py::arg("n_centres") = 0, py::arg("pivoted") = false,
-           py::arg("threads") = 0)
+           py::arg("weights"), py::arg("groups") = py::none(), py::arg("dependence"),
+           py::arg("n_centres") = 0, py::arg("pivoted") = false, py::arg("threads") = 0)
       .def_property_readonly(
           "trace", [](const Solver& self) { return self.core().trace(); }, "that of H")
       .def_property_readonly(
@@ -141,14 +150,17 @@ void register_matrix_free(py::module_& m) {
       .def("project", &Solver::project, py::kw_only(), py::arg("X"))
       .def("multiply", &Solver::multiply, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
       .def("coordinates", &Solver::coordinates, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
+      .def("effects", &Solver::effects, py::kw_only(), py::arg("Y"), py::arg("c"), py::arg("beta"),
+           py::arg("threads") = 0)
       .def_property_readonly(
           "gram", [](const Solver& self) { return self.core().gram(); },
           "(r, r) of the preconditioner's functions, its lower triangle, until they are rotated")
       .def("rotate", &Solver::rotate, py::kw_only(), py::arg("U"), py::arg("eigenvalues"),
            py::arg("threads") = 0)
       .def("covariance", &Solver::covariance, py::kw_only(), py::arg("K"), py::arg("T_new"),
-           py::arg("diagonal"), py::arg("shift"), py::arg("precision") = "double", py::arg("tolerance"),
-           py::arg("max_iterations"), py::arg("report") = py::none(), py::arg("threads") = 0);
+           py::arg("groups_new") = py::none(), py::arg("diagonal"), py::arg("shift"),
+           py::arg("precision") = "double", py::arg("tolerance"), py::arg("max_iterations"),
+           py::arg("report") = py::none(), py::arg("threads") = 0);
   m.def("matrix_free_bytes", &matrix_free_bytes, py::kw_only(), py::arg("m"), py::arg("n_columns"),
         py::arg("n_centres") = 0);
 }

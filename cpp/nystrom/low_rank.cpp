@@ -170,9 +170,10 @@ LowRank::LowRank(const Context& context, Matrix<double> Bt, const Vector<double>
   });
 }
 
-void LowRank::project(const Context& context, const Matrix<double>& Q) {
+void LowRank::project(const Context& context, const Matrix<double>& Q, const GroupMeans& groups) {
   const Index r = rank_, m = Bt_.cols(), l = Q.cols(), ld = Bt_.rows();
   if (r == 0) return;
+  if (groups.groups() > 0) groups.take_off_transposed(context, r, Bt_);
   if (l > 0) {
     const Matrix<double> BQ = coordinates(context, Q);
     for_rows(context, m, 2.0 * size_of(Bt_) * static_cast<double>(l), [&](Index first, Index count) {

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "matrices/assemble.hpp"
+#include "matrices/group_means.hpp"
 #include "nystrom/nystrom.hpp"
 
 namespace grls {
@@ -28,8 +29,8 @@ class LowRank {
   LowRank(const Context& context, Matrix<double> Bt, const Vector<double>& roots);
   LowRank() = default;  // of rank 0
 
-  // B <- (I - QQᵀ) B, and BᵀB.
-  void project(const Context& context, const Matrix<double>& Q);
+  // B <- (I - QQᵀ) B, less the means of groups where there are some, and BᵀB; Q is orthogonal to the groups.
+  void project(const Context& context, const Matrix<double>& Q, const GroupMeans& groups);
 
   Index rank() const { return rank_; }
   Matrix<double> coordinates(const Context& context, const Matrix<double>& R) const;  // BᵀR (r, k)

@@ -17,8 +17,10 @@ namespace {
 constexpr Index kMostCentres = 2000;
 constexpr Index kMostValues = Index(1) << 27;  // of the preconditioner: 1 GiB
 constexpr double kRankTolerance = 1e-12;
-constexpr double kRelaxed = 0.5;    // the power of the tolerance that columns of the covariance do without
-constexpr Index kMixedFrom = 4096;  // samples from which single precision does the steps by itself
+constexpr double kExpressed = 1e-14;  // share of a vector that the features leave and that is rounding
+constexpr Index kTileOfGroup = 256;   // samples of a group whose kernel values are held at a time
+constexpr double kRelaxed = 0.5;      // the power of the tolerance that columns of the covariance do without
+constexpr Index kMixedFrom = 4096;    // samples from which single precision does the steps by itself
 
 IndexList nonzero_columns(const Matrix<double>& X) {
   IndexList out;
@@ -78,13 +80,15 @@ const KernelOfRows& kernel_of(const Problem& problem) {
   return std::get<KernelOfRows>(problem.gram);
 }
 
-// Functions of centres drawn uniformly, of what the features leave of the kernel there.
+// Functions of centres drawn uniformly, of what the features leave of the kernel there. Of the effects of
+// groups it is the constant that a kernel may need; `grouped`: there are some.
 LowRank uniform_functions(const Context& context, const Problem& problem, const KernelOfRows& kernel,
-                          const Vector<double>& roots, Index count) {
+                          const Vector<double>& roots, Index count, bool grouped) {
   const IndexList places = smallest_keys(context, kernel.rows, count);
   const GatheredRows centres(kernel.rows, places);
-  Matrix<double> T(static_cast<Index>(places.size()), problem.T.cols());
-  for (Index i = 0; i < T.rows(); ++i) T.row(i) = problem.T.row(places[static_cast<std::size_t>(i)]);
+  Matrix<double> T = Matrix<double>::Ones(static_cast<Index>(places.size()), problem.T.cols() + grouped);
+  for (Index i = 0; i < T.rows(); ++i)
+    T.row(i).tail(problem.T.cols()) = problem.T.row(places[static_cast<std::size_t>(i)]);
   const CentreFunctions functions =
       centre_functions(context, kernel.formula, centres.view(), T, problem.tolerance, kRankTolerance);
   const Index r = functions.whitening.rank();
@@ -144,28 +148,87 @@ double matrix_free_bytes(Index m, Index n_columns, Index n_centres) {
   return 8 * rows * centres + centres_bytes(M) + 8 * 8 * rows * static_cast<double>(n_columns);
 }
 
-MatrixFree::MatrixFree(const Context& context, const Problem& problem, Draw draw, Index n_centres)
+MatrixFree::MatrixFree(const Context& context, const Problem& problem, const IndexList& groups, Draw draw,
+                       Index n_centres)
     : kernel_(kernel_of(problem)), roots_(problem.weights.array().sqrt()) {
   const auto start = std::chrono::steady_clock::now();
   const Index m = problem.T.rows();
-  basis_ = orthonormal_basis(weighted(problem.T), problem.tolerance);
+  Matrix<double> T = weighted(problem.T);
+  const bool grouped = !groups.empty();
+  if (grouped) {
+    require(static_cast<Index>(groups.size()) == m, "got groups of ", groups.size(), " samples, there are ",
+            m);
+    groups_ = GroupMeans(groups, roots_);
+    feature_means_ = groups_.means(T);
+    T = left_by_groups(std::move(T), problem.tolerance);
+  }
+  basis_ = orthonormal_basis(T, problem.tolerance);
   const Index l = basis_.rank();
   Q_ = Matrix<double>::Zero(m, l);
   Q_.bottomRows(l).setIdentity();
   Q_ = basis_.times(Q_);
   const Index count = preconditioner_centres(m, n_centres);
   functions_ = draw == Draw::pivoted ? LowRank::pivoted(context, kernel_, roots_, count)
-                                     : uniform_functions(context, problem, kernel_, roots_, count);
-  functions_.project(context, Q_);
+                                     : uniform_functions(context, problem, kernel_, roots_, count, grouped);
+  functions_.project(context, Q_, groups_);
   PhiQ_ = l > 0 ? kernel_product<double>(context, Q_) : Q_;
   Vector<double> diagonal = kernel_diagonal<double>(context, kernel_.formula, kernel_.rows);
   if (roots_.size() > 0) diagonal.array() *= roots_.array().square();
   trace_ = diagonal.sum() - (Q_.array() * PhiQ_.array()).sum();
+  if (grouped) trace_ -= trace_within_groups(context);
   seconds_ = seconds_since(start);
 }
 
 Matrix<double> MatrixFree::weighted(const Matrix<double>& X) const {
   return roots_.size() > 0 ? Matrix<double>(roots_.asDiagonal() * X) : X;
+}
+
+// What the effects of groups leave of weighted features T (m, l). A column of which that is no more than the
+// share `tolerance` is zero: the groups express it. Twice, so that little that is left is free of rounding.
+Matrix<double> MatrixFree::left_by_groups(Matrix<double> T, double tolerance) const {
+  const Eigen::RowVectorXd before = T.colwise().norm();
+  for (int pass = 0; pass < 2; ++pass) groups_.take_off(T);
+  for (Index p = 0; p < T.cols(); ++p)
+    if (!(T.col(p).norm() > tolerance * before[p])) T.col(p).setZero();
+  return T;
+}
+
+// The sum over the groups of 1ᵀWΦW1 / w_g, each of its own samples.
+double MatrixFree::trace_within_groups(const Context& context) const {
+  struct Piece {
+    Index g, i, j;  // the places that its rows and columns begin at
+  };
+  std::vector<Piece> pieces;
+  double work = 0;
+  for (Index g = 0; g < groups_.groups(); ++g)
+    for (Index j = groups_.start(g); j < groups_.start(g + 1); j += kTileOfGroup)
+      for (Index i = j; i < groups_.start(g + 1); i += kTileOfGroup) {
+        pieces.push_back({g, i, j});
+        work += static_cast<double>(kTileOfGroup) * static_cast<double>(kTileOfGroup);
+      }
+  const KernelTiles<double> tiles(context, kernel_.formula, kernel_.rows, groups_.samples());
+  std::vector<KernelTiles<double>::Scratch> scratch(static_cast<std::size_t>(context.threads()));
+  std::vector<double> sums(pieces.size());
+  parallel_for(context, static_cast<Index>(pieces.size()), workers_for(context, work * tiles.work()),
+               [&](Index t, const Worker& worker) {
+                 const Piece piece = pieces[static_cast<std::size_t>(t)];
+                 const Index end = groups_.start(piece.g + 1);
+                 const Index ni = std::min(kTileOfGroup, end - piece.i);
+                 const Index nj = std::min(kTileOfGroup, end - piece.j);
+                 Matrix<double> K(ni, nj);
+                 tiles.evaluate(piece.i, ni, piece.j, nj, K.data(), ni,
+                                scratch[static_cast<std::size_t>(worker.id())]);
+                 const auto weights = [&](Index first, Index count) {
+                   Vector<double> w(count);
+                   for (Index p = 0; p < count; ++p)
+                     w[p] = std::pow(groups_.root(groups_.samples()[static_cast<std::size_t>(first + p)]), 2);
+                   return w;
+                 };
+                 const double sum = weights(piece.i, ni).dot(K * weights(piece.j, nj));
+                 sums[static_cast<std::size_t>(t)] =
+                     (piece.i == piece.j ? 1.0 : 2.0) * sum / groups_.weight(piece.g);
+               });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 // W½ΦW½ V; columns that are zero cost nothing.
@@ -195,7 +258,16 @@ Precision MatrixFree::precision_of(Precision asked) const {
 }
 
 void MatrixFree::project(Matrix<double>& X) const {
+  Eigen::RowVectorXd before(X.cols());
+  for (Index p = 0; p < X.cols(); ++p) before[p] = X.col(p).stableNorm();
+  for (int pass = 0; pass < 2; ++pass) project_once(X);
+  for (Index p = 0; p < X.cols(); ++p)
+    if (X.col(p).stableNorm() <= kExpressed * before[p]) X.col(p).setZero();
+}
+
+void MatrixFree::project_once(Matrix<double>& X) const {
   require(X.rows() == samples(), "there are ", X.rows(), " rows for ", samples(), " samples");
+  if (groups_.groups() > 0) groups_.take_off(X);
   if (Q_.cols() > 0) X -= Q_ * (Q_.transpose() * X);
 }
 
@@ -218,7 +290,7 @@ Gradients<Matrix<double>> MatrixFree::solve(const Context& context, const Matrix
   const LowRank::Inverse inverse(context, functions_, shift);
   LinearSystem<Matrix<double>> system;
   const auto finish = [&](const Matrix<double>& V, Matrix<double> product, Matrix<double>& out) {
-    project(product);
+    project_once(product);
     out = product + shift * V;
   };
   system.multiply = [&](const Matrix<double>& V, Matrix<double>& out) {
@@ -290,34 +362,82 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   return out;
 }
 
+Matrix<double> MatrixFree::effects(const Context& context, const Matrix<double>& Y, const Matrix<double>& c,
+                                   const Matrix<double>& beta) const {
+  const Index m = samples(), k = Y.cols();
+  require(Y.rows() == m && c.rows() == m && c.cols() == k, "the targets have shape (", Y.rows(), ", ", k,
+          "), the coefficients (", c.rows(), ", ", c.cols(), ") for ", m, " samples");
+  require(beta.rows() == basis_.n_features && beta.cols() == k, "the features' coefficients have shape (",
+          beta.rows(), ", ", beta.cols(), "), expected (", basis_.n_features, ", ", k, ")");
+  if (groups_.groups() == 0) return Matrix<double>(0, k);
+  const Matrix<double> z = roots_.size() > 0 ? Matrix<double>(roots_.cwiseInverse().asDiagonal() * c) : c;
+  return groups_.means(weighted(Y) - kernel_product<double>(context, z)) - feature_means_ * beta;
+}
+
+// What is in the groups of the points, of the p that has their features: W½D (DᵀWD)⁻¹ d, (m, n).
+Matrix<double> MatrixFree::in_groups(const AskedPoints& points) const {
+  const Index n = points.T.rows(), all = groups_.groups();
+  Matrix<double> out = Matrix<double>::Zero(samples(), n);
+  for (Index j = 0; j < n; ++j) {
+    const Index g = points.groups[static_cast<std::size_t>(j)];
+    for (Index i = 0; i < samples(); ++i) {
+      if (g == all)
+        out(i, j) = groups_.root(i) / groups_.total();
+      else if (groups_.group(i) == g)
+        out(i, j) = groups_.root(i) / groups_.weight(g);
+    }
+  }
+  return out;
+}
+
+// The features T (n, l) of the points about their means in the groups of these.
+Matrix<double> MatrixFree::about_groups(const AskedPoints& points) const {
+  Vector<double> shares(groups_.groups());
+  for (Index g = 0; g < groups_.groups(); ++g) shares[g] = groups_.weight(g) / groups_.total();
+  const Eigen::RowVectorXd mean = shares.transpose() * feature_means_;
+  Matrix<double> T = points.T;
+  for (Index j = 0; j < T.rows(); ++j) {
+    const Index g = points.groups[static_cast<std::size_t>(j)];
+    T.row(j) -= g == groups_.groups() ? mean : Eigen::RowVectorXd(feature_means_.row(g));
+  }
+  return T;
+}
+
 Matrix<double> MatrixFree::add_to_covariance(const Context& context, const AskedPoints& points, double shift,
                                              Precision precision, const GradientsOptions& options,
                                              bool diagonal, Status& status) const {
-  const Index n = points.K.cols(), l = Q_.cols();
+  const Index n = points.K.cols(), l = Q_.cols(), G = groups_.groups();
   require(points.K.rows() == samples(), "kernel values are with ", points.K.rows(), " samples, there are ",
           samples());
   require(points.T.rows() == n && points.T.cols() == basis_.n_features, "the features have shape (",
           points.T.rows(), ", ", points.T.cols(), "), expected (", n, ", ", basis_.n_features, ")");
+  require(static_cast<Index>(points.groups.size()) == (G > 0 ? n : 0), "got the groups of ",
+          points.groups.size(), " points, expected ", G > 0 ? n : 0);
+  for (const Index g : points.groups) require(g >= 0 && g <= G, "a point is in group ", g, " of ", G);
   // Cᵀτ = t: column p of C⁻¹ is what the coefficients make of the p-th unit vector.
   const Matrix<double> inverse = basis_.feature_coefficients(Matrix<double>::Identity(l, l));  // (all, l)
-  const Matrix<double> tau = (points.T * inverse).transpose();                                 // (l, n)
+  const Matrix<double> T = G > 0 ? about_groups(points) : points.T;
+  const Matrix<double> tau = (T * inverse).transpose();  // (l, n)
+  Matrix<double> P = Q_ * tau, PhiP = PhiQ_ * tau;       // (m, n)
+  if (G > 0) {
+    const Matrix<double> grouped = in_groups(points);
+    P += grouped;
+    PhiP += kernel_product<double>(context, grouped);
+  }
   const Matrix<double> V = weighted(points.K);
-  const Matrix<double> QV = Q_.transpose() * V;  // (l, n)
-  Matrix<double> G = V - PhiQ_ * tau;
-  project(G);
-  const Gradients<Matrix<double>> solved = solve(context, G, shift, precision, options);
+  Matrix<double> right = V - PhiP;
+  project(right);
+  const Gradients<Matrix<double>> solved = solve(context, right, shift, precision, options);
   status = solved.status;
-  const Matrix<double> left = G - solved.image;
-  const Matrix<double> middle =
-      (Q_.transpose() * PhiQ_ + shift * Matrix<double>::Identity(l, l)) * tau;  // (l, n)
+  const Matrix<double> explained = 2 * right - solved.image;
+  const Matrix<double> own = PhiP + shift * P - 2 * V;
   if (diagonal)
-    return ((tau.array() * (middle - 2 * QV).array()).colwise().sum() -
-            (solved.X.array() * (G + left).array()).colwise().sum())
+    return ((P.array() * own.array()).colwise().sum() -
+            (solved.X.array() * explained.array()).colwise().sum())
         .matrix()
         .transpose();
-  const Matrix<double> cross = tau.transpose() * QV;
-  const Matrix<double> explained = solved.X.transpose() * (G + left);
-  return tau.transpose() * middle - cross - cross.transpose() - 0.5 * (explained + explained.transpose());
+  const Matrix<double> whole = P.transpose() * own - solved.X.transpose() * explained;
+  return 0.5 * (whole + whole.transpose());
 }
 
 }  // namespace grls

@@ -4,7 +4,9 @@
 // With sample weights W, s the shift, y <- W½y, T <- W½T, Φ <- W½ΦW½, T = QC, Π = I - QQᵀ and H = ΠΦΠ the
 // minimiser is
 //   (H + s) z = Πy,   c = W½z,   C β = Qᵀ(y - Φz).
-// One product ΦQ, made once, gives what β and its covariance need. The preconditioner is ΠBBᵀΠ + s
+// Groups may have effects D beside T: Π then takes off the means of the groups too
+// (matrices/group_means.hpp), Q is that of what they leave of T, and the effects are the means of y - Φz -
+// Tβ. One product ΦQ, made once, gives what β and its covariance need. The preconditioner is ΠBBᵀΠ + s
 // (nystrom/low_rank.hpp), inverted by Woodbury's formula. Vectors of the system are those of the weighted
 // samples.
 #pragma once
@@ -40,24 +42,29 @@ struct MatrixFreeSolution {
   double seconds = 0;
 };
 
-// What points are asked about: kernel values with the samples (m, n) and features (n, l) there.
+// What points are asked about: kernel values with the samples (m, n), features (n, l) there, and the groups
+// (n), where these have effects: one past the last stands for the mean effect of all samples.
 struct AskedPoints {
   Matrix<double> K, T;
+  IndexList groups = {};
 };
 
 class MatrixFree {
  public:
   // The problem's gram must be a kernel to evaluate, which is referred to; its targets, shift and precision
-  // come later.
-  MatrixFree(const Context& context, const Problem& problem, Draw draw, Index n_centres);
+  // come later. groups (m): the group of each sample, where groups have effects; else empty.
+  MatrixFree(const Context& context, const Problem& problem, const IndexList& groups, Draw draw,
+             Index n_centres);
 
   Index samples() const { return Q_.rows(); }
   const IndexList& kept() const { return basis_.kept; }
-  Index rank() const { return functions_.rank(); }  // of the preconditioner
-  double trace() const { return trace_; }           // of H
-  double seconds() const { return seconds_; }       // that it took to be made
+  Index groups() const { return groups_.groups(); }  // that have effects
+  Index rank() const { return functions_.rank(); }   // of the preconditioner
+  double trace() const { return trace_; }            // of H
+  double seconds() const { return seconds_; }        // that it took to be made
 
-  // X <- ΠX
+  // X <- ΠX. Conjugate gradients do not converge where a right-hand side is not of that form: Π is
+  // applied twice, and a column that the features express up to rounding is zero.
   void project(Matrix<double>& X) const;
   // H V for V = ΠV.
   Matrix<double> multiply(const Context& context, const Matrix<double>& V) const;
@@ -80,9 +87,14 @@ class MatrixFree {
                          const GradientsOptions& options,
                          const std::optional<FirstGuess<Matrix<double>>>& guess) const;
 
+  // The effects (G, k) of the groups in the model with the coefficients c (m, k) and beta (l, k) of Y (m, k).
+  Matrix<double> effects(const Context& context, const Matrix<double>& Y, const Matrix<double>& c,
+                         const Matrix<double>& beta) const;
+
   // What is to be added to the prior covariance (n, n) of points, or to its diagonal (n, 1), for the
-  // posterior's, in units of the kernel variance. With τ = C⁻ᵀt and g = Π(W½k - ΦQτ) it is
-  //   τᵀ(QᵀΦQ + s)τ - 2 τᵀQᵀW½k - gᵀ(H + s)⁻¹g.
+  // posterior's, in units of the kernel variance. With the p in the span of W½[D T] that has the same
+  // features as the point, W½[D T]ᵀp = [d t] (p = QC⁻ᵀt without groups), and g = Π(W½k - Φp) it is
+  //   pᵀΦp + s pᵀp - 2 pᵀW½k - gᵀ(H + s)⁻¹g.
   Matrix<double> add_to_covariance(const Context& context, const AskedPoints& points, double shift,
                                    Precision precision, const GradientsOptions& options, bool diagonal,
                                    Status& status) const;
@@ -91,10 +103,17 @@ class MatrixFree {
   Matrix<double> weighted(const Matrix<double>& X) const;
   template <class S>
   Matrix<double> kernel_product(const Context& context, const Matrix<double>& V) const;
+  void project_once(Matrix<double>& X) const;
   Precision precision_of(Precision asked) const;
+  Matrix<double> left_by_groups(Matrix<double> T, double tolerance) const;
+  double trace_within_groups(const Context& context) const;
+  Matrix<double> in_groups(const AskedPoints& points) const;
+  Matrix<double> about_groups(const AskedPoints& points) const;
 
   KernelOfRows kernel_;
   Vector<double> roots_;  // (m) of the sample weights, or empty
+  GroupMeans groups_;
+  Matrix<double> feature_means_;  // (G, l) of T in the groups
   Basis basis_;
   Matrix<double> Q_, PhiQ_;  // (m, l)
   LowRank functions_;

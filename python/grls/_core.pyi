@@ -534,6 +534,7 @@ class MatrixFree:
         data: Any,
         T: _Floats,
         weights: _Floats | None,
+        groups: Sequence[int] | NDArray[np.intp] | None = None,
         dependence: float,
         n_centres: int = 0,
         pivoted: bool = False,
@@ -574,6 +575,7 @@ class MatrixFree:
     def project(self, *, X: _Floats) -> _Floats: ...
     def multiply(self, *, V: _Floats, threads: int = 0) -> _Floats: ...
     def coordinates(self, *, V: _Floats, threads: int = 0) -> _Floats: ...
+    def effects(self, *, Y: _Floats, c: _Floats, beta: _Floats, threads: int = 0) -> _Floats: ...
     @property
     def gram(self) -> _Floats: ...
     def rotate(self, *, U: _Floats, eigenvalues: _Floats, threads: int = 0) -> None: ...
@@ -582,6 +584,7 @@ class MatrixFree:
         *,
         K: _Floats,
         T_new: _Floats,
+        groups_new: Sequence[int] | NDArray[np.intp] | None = None,
         diagonal: bool,
         shift: float,
         precision: str = "double",

@@ -40,7 +40,9 @@ _PARAMETERS = """Parameters
         ``k(X, Z)`` that returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. An effect
+        for each of many levels of a column: `grls.features.Groups`, of which ``solver="cg"`` makes no
+        columns.
     regularization : float or {{"loo", "logo", "gcv", "reml"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
@@ -124,6 +126,9 @@ _PARAMETERS = """Parameters
         l, the number of features.
     kernel_ : Kernel
         The kernel with everything fixed that was left to the data.
+    group_levels_, group_effects_ : ndarrays of shape (G,) and (G,) or (G, k)
+        With ``features=Groups(…)`` and ``solver="cg"``: the levels and their effects, which are not among
+        `feature_coef_` then.
     rkhs_norm_ : ndarray of shape (k,)
         Norm √(cᵀΦc) of the kernel part of the model function.
     features_ : transformer or None

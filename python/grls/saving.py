@@ -51,11 +51,12 @@ _RECORDS = (
     "grls._fourier.sums.Sums",
     "grls._models.learnt_noise.LearntNoise",
     "grls._models.feature_prior.SplitFeatures",
+    "grls._models.group_effects.GroupEffects",
     "grls._models.leverage.Leverage",
     "grls._models.samples.FreeFeatures",
     "grls._nystrom.centers.Centers",
     "grls._nystrom.equations.Eliminated",
-    "grls._nystrom.groups.GroupEffects",
+    "grls._nystrom.groups.GroupEffects",  # where older files look for it
     "grls._nystrom.groups.GroupSums",
     "grls._nystrom.machine.Partial",
     "grls._nystrom.penalised.Penalised",

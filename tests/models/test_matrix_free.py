@@ -241,3 +241,26 @@ def test_features_that_express_all_of_the_kernel_leave_nothing_to_precondition(c
     model = GRLSRegressor(Gaussian(1.0), regularization=1e-3, solver="cg").fit(np.ones((30, 2)), Y[:30, 0])
     assert_allclose(model.predict(np.ones((1, 2))), Y[:30, 0].mean())
     assert capfd.readouterr() == ("", "")  # LAPACK complains on the standard output
+
+
+@pytest.mark.parametrize("regularization", [1e-3, "gcv", "reml"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+@pytest.mark.parametrize(
+    "targets", [np.full(700, 3.7), 2 * X[:, 0] + 1, 1e6 - X[:, 2]], ids=["constant", "trend", "far"]
+)
+def test_targets_that_the_features_express_leave_the_kernel_nothing(regularization, weights, targets):
+    # What a projection leaves of them is rounding, which conjugate gradients must not be asked to solve for.
+    if weights is not None and isinstance(regularization, str):
+        weights = weights / weights.mean()
+    model = pair(regularization=regularization)[1].set_params(tol=1e-8).fit(X, targets, weights)
+    assert_allclose(model.predict(X), targets, rtol=1e-13, atol=1e-14)
+    assert_array_equal(model.dual_coef_, 0)
+    assert_array_equal(model.noise_variance_, 0)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-9])
+def test_little_beside_the_trend_is_found_as_by_the_factorisation(size):
+    targets = 2 * X[:, 0] + 1 + size * Y[:, 0]
+    direct, free = (m.fit(X, targets) for m in pair(regularization=1e-3))
+    assert_allclose(free.dual_coef_, direct.dual_coef_, atol=1e-6 * size + 5e-13)
+    assert_allclose(free.noise_variance_, direct.noise_variance_, rtol=1e-5)

@@ -24,7 +24,7 @@ from grls._onnx.graph import Graph
 from grls._onnx.kernels import KernelValues
 from grls.cli.formulas import FUNCTIONS, Formula
 from grls.cli.tables import TableColumns
-from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN
+from grls.features import PLSA, Columns, EstimatorFeatures, GeodesicKNN, Groups
 from grls.kernels import ArcCosine, Gaussian, Laplace, Linear, Matern, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_regression
@@ -275,6 +275,10 @@ def double(X):
             "non_crossing=True. does not convert",
         ),
         (lambda: KernelPCA().fit(X), "KernelPCA does not convert"),
+        (
+            lambda: NystromGRLSRegressor(Gaussian(1.0), features=Groups(0), n_centers=5).fit(np.round(X), y),
+            r"NystromGRLSRegressor\(features=Groups\(…\)\) does not convert",
+        ),
         (
             lambda: LinearRegression().fit(X, y),
             "LinearRegression does not convert to ONNX, as GRLSClassifier",

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, check_is
 
 from .. import kernels
 from .._parameters import Parametrised
+from .._solvers.groups import Labels
 from .._validation import (
     FloatArray,
     all_or_nothing,
@@ -31,6 +32,7 @@ from .parts import Decomposition, Term, feature_groups, group_columns
 from .progress import Stages
 from .samples import (
     FreeFeatures,
+    SampleGroups,
     Samples,
     Training,
     counted,
@@ -171,9 +173,27 @@ class FeatureMachine(Estimator):
     def _prepare(self, samples: Samples) -> Training:
         """Fit the features."""
         self._stages.done("validate")
-        free, T = fit_features(self.features, samples)
+        free, T = fit_features(self._free_features(), samples)
+        groups = self._sample_groups(samples)
+        if groups is not None and T.shape[1] + len(groups.levels) > len(T):
+            raise ValueError(
+                f"there are more features ({T.shape[1]} and {len(groups.levels)} groups) than samples "
+                f"(n_samples={len(T)}); they alone would interpolate the data: join groups"
+            )
         self._stages.done("features")
-        return Training(samples, free, T, None)
+        return Training(samples, free, T, None, groups)
+
+    def _free_features(self) -> Any:
+        """Return the features beside the effects of groups."""
+        return self.features
+
+    def _sample_groups(self, samples: Samples) -> SampleGroups | None:
+        """Return the groups that have effects beside the features; None: there are none."""
+        return None
+
+    def _without_groups(self, T: FloatArray) -> tuple[FloatArray, Labels | None]:
+        """Return T and the groups of new points, or None where these have no effects."""
+        return T, None
 
     def _store_features(self, free: FreeFeatures, kept: Any) -> None:
         """Keep the fitted features; `kept` are the independent ones."""
@@ -236,7 +256,7 @@ class FeatureMachine(Estimator):
 
     def _parts_at(self, checked: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return them at checked points with the features T."""
-        feature_part = np.asarray(T @ self._computed_features())
+        feature_part = self._feature_part(T)
         learnt_part = self._learnt(checked)
         if feature_part.shape != learnt_part.shape or feature_part.shape[1:] in ((), (0,)):
             raise ValueError(
@@ -251,6 +271,10 @@ class FeatureMachine(Estimator):
             )
         self._warn_of_extrapolation(T)
         return feature_part, learnt_part
+
+    def _feature_part(self, T: FloatArray) -> FloatArray:
+        """Return what the features say, (n, k)."""
+        return np.asarray(T @ self._computed_features())
 
     def _warn_of_extrapolation(self, T: FloatArray) -> None:
         """Warn where the features are far outside what the training rows determine."""
@@ -354,9 +378,10 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         kernel, samples.X = self._fitted_kernel(samples.X, samples.given, samples.y, samples.weights)
         training.kernel = kernel
         names = None if kernel.reads_given else getattr(self, "feature_names_in_", None)
-        require_polynomials(kernel, samples.X, training.T, None if names is None else list(names))
+        spanned = training.spanned
+        require_polynomials(kernel, samples.X, spanned, None if names is None else list(names))
         free = self._moves_kernel()
-        training.kernel = about_the_data(training.kernel, samples.X, training.T, free=free)
+        training.kernel = about_the_data(training.kernel, samples.X, spanned, free=free)
         self._stages.done("kernel")
         return training
 

@@ -47,7 +47,7 @@ class FittedProblem:
             parts = split(T, weights, needed_polynomials(kernel, X))
             problem = penalised_problem(kernel, X, parts, weights, tau)
         else:
-            problem, tau = KernelProblem(kernel, X, T, weights), 0.0
+            problem, tau = KernelProblem(kernel, X, T, weights, getattr(model, "_codes_fit", None)), 0.0
         c = model._kernel_coefficients()
         counts = problem.weights_or_ones if model._counts_fit is None else model._counts_fit
         gammas = np.array(np.broadcast_to(model.regularization_, c.shape[1]), dtype=np.float64)

@@ -26,11 +26,12 @@ from .._validation import (
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import needed_polynomials
-from .base import KernelMachine
 from .chosen import Chosen, Record
 from .classification import row_counts
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from .fitted import FittedProblem, not_definite, solve_outputs
+from .group_effects import GroupedMachine, GroupEffects, group_sums, group_weights, with_mean
+from .leverage import Leverage
 from .rounding import warn_of_rounding
 from .samples import FreeFeatures, Samples, Training, require_groups
 from .summaries import Solved, require_exact
@@ -38,7 +39,7 @@ from .summaries import Solved, require_exact
 _CRITERIA = (*regularization.CRITERIA, "logo")
 
 
-class LeastSquaresMachine(KernelMachine):
+class LeastSquaresMachine(GroupedMachine):
     """What the two estimators share: the parameters and the fit of all outputs at once."""
 
     def __init__(
@@ -86,6 +87,10 @@ class LeastSquaresMachine(KernelMachine):
         self._check_feature_variance()
         self._check_solver()
         self._optimizes()
+
+    def _grouped(self) -> bool:
+        # With a matrix of its own, every level is a feature as any other.
+        return self.solver == "cg" and super()._grouped()
 
     def _fit(self, samples: Samples) -> None:
         """Fit all columns of the targets."""
@@ -199,7 +204,7 @@ class LeastSquaresMachine(KernelMachine):
     def _pose(self, training: Training, kernel: kernels.Kernel) -> tuple[KernelProblem, SplitFeatures | None]:
         """Return the problem, and its features in parts where they have a prior."""
         samples, variance = training.samples, self.feature_variance
-        problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
+        problem = KernelProblem(kernel, samples.X, training.T, samples.weights, training.codes)
         if variance == np.inf or not training.T.shape[1]:
             return problem, None
         parts = split(training.T, samples.weights, needed_polynomials(kernel, samples.X))
@@ -217,7 +222,9 @@ class LeastSquaresMachine(KernelMachine):
         X, targets, weights = samples.X, samples.targets, samples.weights
         # Leave-one-out beside features made from y claims what new rows do not keep, the more so the more
         # there is to choose: the kernel is then chosen beside a constant.
-        beside = np.ones((len(T), 1)) if training.features.know_targets else T
+        beside = np.ones((len(T), 1)) if training.features.know_targets else training.spanned
+        if training.groups is not None:  # few rows of a sample share one: they have none of its effects
+            targets = targets - self._means_in_groups(training, targets)[training.groups.codes]
         problem = KernelProblem(start, X, beside, weights)
         by = "logo" if self.regularization == "logo" else "loo"
         labels = samples.labels if by == "logo" else None
@@ -278,7 +285,7 @@ class LeastSquaresMachine(KernelMachine):
         self._counts_fit, self._labels_fit = self._row_counts(samples), samples.labels
         self._rows_fit, self._knows_noise = samples.rows, samples.counts is not None
         self._store_coefficients(training.features, chosen.feature_coefficients(solution))
-        self._store_leverage(training.T, training.samples.weights)
+        self._store_effects(training, solution)
         self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
         self.feature_variance_ = chosen.feature_variance
         self.regularization_ = np.asarray(chosen.regularization, dtype=np.float64)[()]
@@ -305,6 +312,34 @@ class LeastSquaresMachine(KernelMachine):
                 score = self._score_left_out(samples.y, chosen.selection.left_out, samples.weights)
                 setattr(self, f"{self.regularization}_predictions_", self._shaped(chosen.selection.left_out))
                 setattr(self, f"{self.regularization}_score_", score)
+
+    @staticmethod
+    def _means_in_groups(training: Training, values: FloatArray) -> FloatArray:
+        """Return the means of values (m, p) in the groups and, in a last row, of all rows."""
+        assert training.groups is not None
+        codes, n_groups = training.groups.codes, len(training.groups.levels)
+        weights = training.samples.weights
+        weight = group_weights(codes, n_groups, weights)
+        return with_mean(group_sums(codes, n_groups, values, weights) / weight[:, None], weight)
+
+    def _store_effects(self, training: Training, solution: Outputs) -> None:
+        """Keep the effects of groups, if they have some, and what tells rows far from the training rows."""
+        self._forget("_codes_fit", "_feature_means")
+        groups, weights = training.groups, training.samples.weights
+        if groups is None or solution.effects is None:
+            self._store_groups(None)
+            self._store_leverage(training.T, weights)
+            return
+        weight = group_weights(groups.codes, len(groups.levels), weights)
+        self._store_groups(GroupEffects.of(groups.levels, weight, solution.effects, None))
+        self._codes_fit = groups.codes
+        self._feature_means = self._means_in_groups(training, np.asarray(training.T, dtype=np.float64))
+        about = training.T - self._feature_means[groups.codes]
+        self._leverage = Leverage.of_rows(about, weights, self.feature_support_)
+
+    def _warn_of_extrapolation(self, T: FloatArray) -> None:
+        plain, codes = self._without_groups(T)
+        super()._warn_of_extrapolation(plain if codes is None else plain - self._feature_means[codes])
 
     def _solved(self) -> Solved:
         require_exact(self)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._solvers import memory
+from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.matrix_free import MatrixFree, MatrixFreePosterior
 from .._solvers.posterior import Posterior
@@ -79,10 +80,13 @@ class FittedPosterior:
         each = dict.fromkeys(self.gammas.tolist())
         return {gamma: compute(self._problem.posterior(gamma)) for gamma in each}
 
-    def function(self, points: Any, T: FloatArray, *, covariance: bool = False) -> dict[float, FloatArray]:
+    def function(
+        self, points: Any, T: FloatArray, codes: Labels | None = None, *, covariance: bool = False
+    ) -> dict[float, FloatArray]:
         """Return for each γ the variance (n,) of the function, or (n, n), in units of the kernel's.
 
-        `points` are checked rows as the kernel reads them, T the features there.
+        `points` are checked rows as the kernel reads them, T the features there, and `codes` their groups
+        where these have effects.
         """
         Z = np.empty((len(T), 0))
         if self._parts is not None:
@@ -91,7 +95,8 @@ class FittedPosterior:
             return self._of_matrices(points, np.ascontiguousarray(T), Z, covariance=covariance)
         formula, samples = self._whole
         rows = beside(points, Z, self._tau) if Z.shape[1] and self._tau else points
-        return self.by_gamma(lambda p: p.of_rows(formula, samples, rows, T, covariance=covariance))
+        known = () if codes is None else (codes,)
+        return self.by_gamma(lambda p: p.of_rows(formula, samples, rows, T, *known, covariance=covariance))
 
     def learnt(self, points: Any) -> dict[float, FloatArray]:
         """Return for each γ the variance (n,) of what is learnt beside the features."""
@@ -147,7 +152,8 @@ class PosteriorFunction(RegressionFunction):
         """Return the posterior for so many points; made when first asked for, and kept with `keep_factor`."""
         if self.formulation != "exact":
             raise ValueError('variances are those of formulation="exact"')
-        solves = getattr(self, "solver", None) == "cg" and n_points <= points_at_a_time(self.X_fit_.shape[0])
+        few = n_points <= points_at_a_time(self.X_fit_.shape[0]) or hasattr(self, "_groups")
+        solves = getattr(self, "solver", None) == "cg" and few
         if solves and "_posterior_kept" in self.__dict__:
             solves = False  # the factor is there already
         name = _KEPT[solves]
@@ -180,7 +186,8 @@ class PosteriorFunction(RegressionFunction):
         """Return the variance of the function at points, (n, k), or the covariance, (n, n, k)."""
         if covariance:
             self._require_room_for_covariance(len(T))
-        return self._in_units(self._posterior(len(T)).function(points, T, covariance=covariance))
+        found = self._posterior(len(T)).function(points, *self._without_groups(T), covariance=covariance)
+        return self._in_units(found)
 
     def _require_room_for_covariance(self, n_points: int) -> None:
         outputs = len(self.kernel_variance_)
@@ -242,7 +249,8 @@ class PosteriorFunction(RegressionFunction):
                 f"negative, got {self.kernel_variance_} and {self.noise_variance_}; too few rows to "
                 "estimate them from, or the arrays of this model were changed after the fit"
             )
-        for gamma, covariance in posterior.function(points, T, covariance=True).items():
+        found = posterior.function(points, *self._without_groups(T), covariance=True)
+        for gamma, covariance in found.items():
             finite = np.isfinite(covariance).all(axis=1)
             if not finite.all():
                 raise ValueError(
@@ -262,6 +270,8 @@ class PosteriorFunction(RegressionFunction):
     def _deviations(
         self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
     ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        if hasattr(self, "_groups"):
+            raise ValueError("decompose(return_std=True) does not go with features=Groups(…); predict does")
         learnt = np.sqrt(np.maximum(self._in_units(self._posterior(len(T)).learnt(points)), 0))
         if self._undefined:  # a kernel that is known up to polynomials: which part has them?
             learnt[:] = np.nan

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array, get_tags
 
@@ -259,6 +260,14 @@ class FreeFeatures:
         return np.asarray(T)
 
 
+@dataclass(frozen=True)
+class SampleGroups:
+    """The groups of samples, where these have effects beside the features."""
+
+    levels: NDArray[Any]  # (G,), sorted
+    codes: Labels  # (m,): places among the levels
+
+
 @dataclass
 class Training:
     """The samples of a fit with the features there, and the kernel with its parameters fixed."""
@@ -267,6 +276,17 @@ class Training:
     features: FreeFeatures
     T: FloatArray  # (m, l)
     kernel: Kernel | None  # None: the model has none
+    groups: SampleGroups | None = None  # that have effects beside T
+
+    @property
+    def codes(self) -> Labels | None:
+        """The group of each sample, where groups have effects."""
+        return None if self.groups is None else self.groups.codes
+
+    @property
+    def spanned(self) -> FloatArray:
+        """T, behind a constant where effects of groups contain it."""
+        return self.T if self.groups is None else np.column_stack([np.ones(len(self.T)), self.T])
 
     @property
     def n_samples(self) -> int:

@@ -32,7 +32,7 @@ class Uncertainty(PosteriorFunction):
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
         problem = chosen.problem
         n_rows = problem.total_weight if self._counts_fit is None else float(self._counts_fit.sum())
-        n_free = n_rows - len(solution.kept)
+        n_free = n_rows - len(solution.kept) - problem.n_groups
         estimated = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
         given = self._given_variances()
         is_known = given.kernel is not None or given.noise is not None
@@ -42,7 +42,9 @@ class Uncertainty(PosteriorFunction):
         variance = self.kernel_variance_
         computed = chosen.feature_covariance(solution) * variance[:, None, None]
         # A conditionally positive definite kernel is known up to polynomials only, and so is their share.
-        self._undefined = polynomial_columns(self.kernel_, training.samples.X, training.T)
+        found = polynomial_columns(self.kernel_, training.samples.X, training.spanned)
+        constant = training.spanned.shape[1] - training.T.shape[1]  # of the groups, if they have effects
+        self._undefined = [p - constant for p in found if p >= constant]
         self._set_coefficient_errors(computed)
         self._set_inflation(training, computed)
         self._column_spreads = column_spreads(training.features.transformer, training.samples.given)

@@ -7,13 +7,13 @@ the rows of a group. What is left are the equations of a model without groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from .._models.group_effects import GroupEffects, group_sums, group_weights
 from .._solvers import memory
 from .._validation import FloatArray
 
@@ -32,12 +32,11 @@ class GroupSums:
     def of_rows(cls, labels: NDArray[Any], Z: FloatArray, weights: FloatArray | None) -> GroupSums:
         """Return those of rows Z (n, p)."""
         levels, code = np.unique(labels, return_inverse=True)
-        w = np.ones(len(labels)) if weights is None else weights
+        code = code.reshape(-1).astype(np.intp)
         n_bytes = 8.0 * len(levels) * Z.shape[1]
         memory.require(n_bytes, f"the sums of {len(levels)} groups", "lower n_centers, or join groups")
-        rows = sparse.csr_matrix((w, (code, np.arange(len(labels)))), shape=(len(levels), len(labels)))
-        total = np.bincount(code, w, len(levels)).astype(np.float64)
-        return cls(levels, total, np.asarray(rows @ Z))
+        n_groups = len(levels)
+        return cls(levels, group_weights(code, n_groups, weights), group_sums(code, n_groups, Z, weights))
 
     def __add__(self, other: GroupSums) -> GroupSums:
         levels = np.union1d(self.levels, other.levels)
@@ -58,25 +57,9 @@ class GroupSums:
         scaled = self.sums / np.sqrt(self.weight)[:, None]
         return np.asarray(matrix - scaled.T @ scaled)
 
-
-@dataclass(frozen=True)
-class GroupEffects:
-    """The effect of each group, and the means that rows were taken about."""
-
-    levels: NDArray[Any]  # (G,)
-    weight: FloatArray  # (G,)
-    effects: FloatArray  # (G + 1, k): the last is the mean effect of all rows
-    means: FloatArray | None  # (G, r + l): of [b t], for variances; None: they are not kept
-
-    @classmethod
-    def of(cls, groups: GroupSums, u: FloatArray, beta: FloatArray) -> GroupEffects:
+    def effects(self, u: FloatArray, beta: FloatArray) -> GroupEffects:
         """Return the effects beside the coefficients u (r, k) and beta (l, k) of [b t]."""
         k = u.shape[1]
-        means = groups.sums / groups.weight[:, None]
+        means = self.sums / self.weight[:, None]
         effects = means[:, -k:] - means[:, :-k] @ np.vstack([u, beta])
-        mean = np.average(effects, axis=0, weights=groups.weight)
-        return cls(groups.levels, groups.weight, np.vstack([effects, mean]), means[:, :-k])
-
-    def without_means(self) -> GroupEffects:
-        """Return the effects alone."""
-        return replace(self, means=None)
+        return GroupEffects.of(self.levels, self.weight, effects, means[:, :-k])

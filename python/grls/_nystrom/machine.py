@@ -19,10 +19,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
-from .._models.base import KernelMachine
 from .._models.feature_prior import beside, is_as_good_as_free, kernel_beside, split
+from .._models.group_effects import GroupedMachine
 from .._models.leverage import Leverage
-from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of, given_rows
+from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
 from .._selection import kernel_choice
 from .._solvers.arrays import require_well_formed
 from .._validation import (
@@ -37,7 +37,6 @@ from .._validation import (
     sample_weights,
 )
 from .._warnings import recorded
-from ..features import Groups
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import needed_polynomials, polynomial_columns, require_polynomials
 from . import centers as centers_
@@ -67,7 +66,7 @@ def _keeps_sums(model: Any) -> bool:
 adds_up = available_if(_keeps_sums)
 
 
-class CentreMachine(KernelMachine):
+class CentreMachine(GroupedMachine):
     """Parameters, blocks of rows, and the plan of a model on centres. Subclasses say what targets are."""
 
     # Subclasses: what is y?
@@ -132,14 +131,6 @@ class CentreMachine(KernelMachine):
             raise ValueError(
                 'kernel="auto" and optimize need unpenalised features: feature_variance must be inf'
             )
-
-    def _grouped(self) -> bool:
-        """Whether groups have effects of their own."""
-        return isinstance(self.features, Groups)
-
-    def _free_features(self) -> Any:
-        """Return the features beside the effects of groups."""
-        return self.features.features_beside() if self._grouped() else self.features
 
     def _check_groups(self) -> None:
         wrong = None
@@ -508,35 +499,8 @@ class NystromMachine(CentreMachine):
             self.criterion_path_ = solution.choice.criterion
         if solution.classes is not None:
             self.classes_ = solution.classes
-        self._store_groups(solution)
+        self._store_groups(solution.groups)
         self._store_uncertainty(plan, solution)
-
-    def _store_groups(self, solution: Solution) -> None:
-        self._forget("_groups", "group_levels_", "group_effects_")
-        if solution.groups is not None:
-            self._groups = solution.groups.without_means()
-            self.group_levels_ = solution.groups.levels
-            self.group_effects_ = self._per_output(solution.groups.effects[:-1])
-
-    def _features_at(self, checked: Any, X: Any) -> FloatArray:
-        """Return T at new points, and in a last column the group, where groups have effects."""
-        T = super()._features_at(checked, X)
-        if not hasattr(self, "_groups"):
-            return T
-        labels = self.features.labels(given_rows(X, checked))
-        return np.column_stack([T, self.features.codes(labels, self._groups.levels)])
-
-    def _without_groups(self, T: FloatArray) -> tuple[FloatArray, Any]:
-        """Return T and the groups, or None where these have no effects."""
-        return (T[:, :-1], T[:, -1].astype(np.intp)) if hasattr(self, "_groups") else (T, None)
-
-    def _parts_at(self, checked: Any, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-        T, codes = self._without_groups(T)
-        feature_part, learnt_part = super()._parts_at(checked, T)
-        return feature_part if codes is None else feature_part + self._groups.effects[codes], learnt_part
-
-    def _group_columns(self, X: Any, T: FloatArray, groups: Any) -> dict[str, FloatArray]:
-        return super()._group_columns(X, self._without_groups(T)[0], groups)
 
     def _store_uncertainty(self, plan: Plan, solution: Solution) -> None:
         """Keep what variances need, where the targets are values."""

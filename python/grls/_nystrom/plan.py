@@ -18,6 +18,7 @@ from scipy import sparse
 from .. import kernels
 from .._models.classification import require_two_classes
 from .._models.feature_prior import beside
+from .._models.group_effects import GroupEffects
 from .._models.leverage import Leverage
 from .._models.rounding import warn_of_span
 from .._models.samples import FreeFeatures, Samples
@@ -28,7 +29,7 @@ from ..exceptions import NotPositiveDefiniteError
 from . import equations
 from .centers import Centers
 from .choice import Choice, gcv, holdout, reml
-from .groups import ROWS, GroupEffects, GroupSums
+from .groups import ROWS, GroupSums
 from .penalised import Penalised
 from .posterior import CentrePosterior
 from .statistics import SumStatistics
@@ -225,7 +226,7 @@ class Plan:
         solution = self.solution(u, system.features, gamma, total.rows)
         solution.classes, solution.choice = sums.classes, choice
         if total.groups is not None:
-            effects = GroupEffects.of(total.groups, u, system.features.coefficients(u))
+            effects = total.groups.effects(u, system.features.coefficients(u))
             solution.groups, solution.leverage = effects, None
         if sums.classes is None:
             solution.statistics = SumStatistics.of(system, total, u, gamma)

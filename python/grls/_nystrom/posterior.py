@@ -15,11 +15,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._models.feature_prior import beside
+from .._models.group_effects import GroupEffects
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .centers import Centers
 from .equations import Eliminated, Equations
-from .groups import GroupEffects
 from .penalised import Penalised
 
 _ROWS = 4096  # whose kernel values with the centres are held at a time

@@ -122,6 +122,11 @@ def _mean(graph: Graph, model: GRRegressor, values: str) -> str:
 
 def _function(graph: Graph, model: Any, X: str, width: int) -> tuple[str, int]:
     """Return the model functions (n, k), and k."""
+    if hasattr(model, "_groups"):
+        raise NotImplementedError(
+            f"{type(model).__name__}(features=Groups(…)) does not convert to ONNX: the effects of groups are "
+            "no columns of features"
+        )
     parts = []
     n_functions = 0
     if model.features_ is not None and len(model.feature_names_free_):

@@ -26,6 +26,9 @@ class Selectable(Protocol):
     weights: FloatArray | None
 
     @property
+    def codes(self) -> Labels | None: ...
+
+    @property
     def total_weight(self) -> float: ...
 
     def take(self: P, rows: Any, weights: FloatArray) -> P: ...
@@ -60,6 +63,11 @@ class Merged(Generic[P]):
     def n_rows(self) -> float:
         """How many rows there are, which weights may count."""
         return float(self.counts.sum())
+
+    @cached_property
+    def n_groups(self) -> int:
+        """How many groups have effects: they count as features."""
+        return 0 if self.problem.codes is None else int(self.problem.codes.max()) + 1
 
     @cached_property
     def total_weight(self) -> float:
@@ -124,12 +132,13 @@ def merge(
 ) -> Merged[P]:
     """Return the problem in which rows at the same point are one; `counts` are the weights if not given.
 
-    `labels` are groups of rows: rows at the same point stay two points where their groups differ.
+    `labels` are groups of rows: rows at the same point stay two points where their groups differ, and where
+    their groups have effects of their own.
     """
     m = len(targets)
     weights = np.ones(m) if problem.weights is None else problem.weights
     counts = weights if counts is None else counts
-    beside = [] if labels is None else [labels.astype(np.float64)[:, None]]
+    beside = [known.astype(np.float64)[:, None] for known in (labels, problem.codes) if known is not None]
     rows, place = distinct_rows(problem.X, problem.T, *beside)
     if len(rows) == m:
         groups = None if labels is None else Groups.of_labels(labels)

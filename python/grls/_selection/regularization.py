@@ -194,16 +194,23 @@ def warn_of_unusual_weights(counts: FloatArray | None, criterion: str) -> bool:
 
 def require_rows(merged: Merged[Any], criterion: str) -> None:
     """ValueError where the features leave a criterion nothing to go by."""
-    m, T = len(merged.targets), merged.problem.T
+    m, T, n_groups = len(merged.targets), merged.problem.T, merged.n_groups
+    n_features = T.shape[1] + n_groups
+    if n_groups and m <= n_features:
+        raise ValueError(
+            f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "
+            f"distinct points, and there are {n_groups} groups beside {T.shape[1]} features; join groups, or "
+            "give regularization a number"
+        )
     if m <= T.shape[1] and np.linalg.matrix_rank(T) == m:
         raise ValueError(
             f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "
             f"distinct points, the features have rank {m}; give regularization a number"
         )
-    if criterion not in LEAVE_OUT and merged.n_rows <= T.shape[1]:
+    if criterion not in LEAVE_OUT and merged.n_rows <= n_features:
         raise ValueError(
             f"regularization={criterion!r} needs more rows than features: sample_weight counts rows, and "
-            f"adds up to {merged.n_rows:g} for {T.shape[1]} features; divide it by its mean, or give "
+            f"adds up to {merged.n_rows:g} for {n_features} features; divide it by its mean, or give "
             "regularization a number"
         )
 
@@ -236,7 +243,8 @@ class Judge:
         elif self.criterion == "gcv":
             values = _Point(self.merged, self.path, g, t).gcv()
         else:
-            values = _Point(self.merged, self.path, g, t).reml(len(self.path.kept), self.variances)
+            n_features = len(self.path.kept) + self.merged.n_groups
+            values = _Point(self.merged, self.path, g, t).reml(n_features, self.variances)
         return values if self.n_outputs > 1 else np.atleast_1d(values.mean())
 
     def plane(self, variances: list[float]) -> FloatArray:

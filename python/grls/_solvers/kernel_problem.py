@@ -11,7 +11,7 @@ from .. import _core
 from .._validation import FloatArray
 from . import kernel_values, memory
 from .dual_program import DualProgram
-from .groups import Groups
+from .groups import Groups, Labels, encoded
 from .kernel_values import Formula, Gram, GramSource
 from .posterior import Posterior
 from .rank import dependence_tolerance
@@ -27,6 +27,7 @@ class KernelProblem:
     X: Any  # (m, d), checked
     T: FloatArray  # (m, l)
     weights: FloatArray | None  # (m,), positive
+    codes: Labels | None = None  # (m,): the group of each sample, where groups have effects beside T
     tolerance: float = field(init=False)  # of dependent features
     gram: Gram = field(init=False)
 
@@ -34,6 +35,11 @@ class KernelProblem:
         self.tolerance = dependence_tolerance(self.T.dtype)
         self.T = np.asarray(self.T, dtype=np.float64)
         self.gram = self.kernel.gram(self.X)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups have effects."""
+        return 0 if self.codes is None else int(self.codes.max()) + 1
 
     @property
     def total_weight(self) -> float:
@@ -47,11 +53,12 @@ class KernelProblem:
 
     def take(self, rows: Any, weights: FloatArray) -> KernelProblem:
         """Return the problem of some of the samples, with other weights."""
-        return KernelProblem(self.kernel, self.kernel.take(self.X, rows), self.T[rows], weights)
+        codes = None if self.codes is None else encoded(self.codes[rows], len(rows))[0]
+        return KernelProblem(self.kernel, self.kernel.take(self.X, rows), self.T[rows], weights, codes)
 
     def with_kernel(self, kernel: GramSource) -> KernelProblem:
         """Return the problem of the same samples with another kernel."""
-        return KernelProblem(kernel, self.X, self.T, self.weights)
+        return KernelProblem(kernel, self.X, self.T, self.weights, self.codes)
 
     def kernel_matrix(self) -> FloatArray:
         """Return Φ, (m, m)."""
@@ -76,6 +83,11 @@ class KernelProblem:
         return kernel_values.times(self.gram.formula, self.X, self.X[support], part)
 
     def _arguments(self, formula: Formula | None = None) -> dict[str, Any]:
+        if self.codes is not None:
+            raise ValueError(
+                f"this needs a column for each of {self.n_groups} groups, and features=Groups(…) makes none "
+                'with solver="cg": use solver="cholesky"'
+            )
         return {
             "formula": self.gram.formula if formula is None else formula,
             "data": self.gram.data,

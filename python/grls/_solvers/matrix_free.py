@@ -12,6 +12,7 @@ from .. import _core
 from .._validation import FloatArray
 from . import kernel_values, memory
 from .conjugate_gradients import told_by, warn_unless_converged
+from .groups import Labels
 from .kernel_problem import KernelProblem
 from .kernel_values import Formula
 from .results import Outputs, Solution, Status
@@ -49,6 +50,7 @@ class MatrixFree:
             data=problem.gram.data,
             T=problem.T,
             weights=problem.weights,
+            groups=problem.codes,
             dependence=problem.tolerance,
             n_centres=_MOST_CENTERS,
             pivoted=_PIVOTED and problem.gram.definite,
@@ -62,8 +64,8 @@ class MatrixFree:
 
     @property
     def order(self) -> int:
-        """M − l, the order of H = ΠΦΠ on what the features leave."""
-        return len(self.problem.T) - len(self.kept)
+        """The order of H = ΠΦΠ on what the features and the effects of groups leave."""
+        return len(self.problem.T) - len(self.kept) - self.problem.n_groups
 
     @property
     def trace(self) -> float:
@@ -133,16 +135,30 @@ class MatrixFree:
         )
         return X, image, status is Status.converged
 
+    def effects(self, targets: FloatArray, c: FloatArray, beta: FloatArray) -> FloatArray:
+        """Return the effects (G, k) of the groups in the model of the targets, for one product."""
+        return self._core.effects(Y=targets, c=c, beta=beta, threads=get_num_threads())
+
     def add_to_covariance(
-        self, K: FloatArray, T: FloatArray, shift: float, *, diagonal: bool, tol: float, max_iter: int
+        self,
+        K: FloatArray,
+        T: FloatArray,
+        codes: Labels | None,
+        shift: float,
+        *,
+        diagonal: bool,
+        tol: float,
+        max_iter: int,
     ) -> FloatArray:
         """Return what turns the prior covariance of points into the posterior's, (n, n) or (n,).
 
-        K (m, n): their kernel values with the samples; T (n, l): the features there.
+        K (m, n): their kernel values with the samples; T (n, l): the features there; codes (n,): their
+        groups, where these have effects.
         """
         added, status = self._core.covariance(
             K=K,
             T_new=T,
+            groups_new=codes,
             diagonal=diagonal,
             shift=shift,
             precision="auto",
@@ -170,9 +186,19 @@ class MatrixFreePosterior:
         self._shift = regularization * system.problem.total_weight
 
     def of_rows(
-        self, formula: Formula, samples: Any, rows: Any, T: FloatArray, *, covariance: bool
+        self,
+        formula: Formula,
+        samples: Any,
+        rows: Any,
+        T: FloatArray,
+        codes: Labels | None = None,
+        *,
+        covariance: bool,
     ) -> FloatArray:
-        """Return the variance (n,) at new rows, or their covariance (n, n); `formula` is the prior's."""
+        """Return the variance (n,) at new rows, or their covariance (n, n); `formula` is the prior's.
+
+        codes (n,): the groups of the rows, where these have effects.
+        """
         n = rows.shape[0]
         step = max(n, 1) if covariance else _COLUMNS
         found = []
@@ -182,6 +208,7 @@ class MatrixFreePosterior:
             added = self._system.add_to_covariance(
                 kernel_values.matrix(formula, some, samples).T,
                 np.ascontiguousarray(T[part]),
+                None if codes is None else codes[part],
                 self._shift,
                 diagonal=not covariance,
                 tol=_VARIANCE_TOLERANCE,
@@ -229,4 +256,7 @@ def solve_outputs(
             guess=guess if len(mine) == len(each) else None,
         )
         parts.append((mine, solution))
-    return Outputs.join(parts, targets.shape[1])
+    outputs = Outputs.join(parts, targets.shape[1])
+    if problem.codes is not None:
+        outputs.effects = system.effects(targets, outputs.c, outputs.beta)
+    return outputs

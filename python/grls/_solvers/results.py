@@ -83,6 +83,7 @@ class Outputs:
     precision: str
     iterations: int
     seconds: dict[str, float]
+    effects: FloatArray | None = None  # (G, k): of groups, where they have some
 
     @classmethod
     def join(cls, parts: list[tuple[Any, Solution]], n_outputs: int) -> Outputs:

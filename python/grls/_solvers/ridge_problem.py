@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +33,7 @@ class RidgeProblem:
     X: Any  # (n, p), checked
     T: FloatArray  # (n, l)
     weights: FloatArray | None  # (n,), positive
+    codes: ClassVar[None] = None  # no groups have effects
     tolerance: float = field(init=False)
 
     def __post_init__(self) -> None:

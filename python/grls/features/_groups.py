@@ -48,8 +48,9 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
 
     As a transformer it makes one indicator for each level. `NystromGRLSRegressor`, also on Dask, makes none:
     rows are taken about the means of their group by sums over each group, so that a level costs 8(M + l)
-    bytes. With all rows as centres the model is that of the indicators; `group_levels_` and `group_effects_`
-    have the effects, `feature_coef_` the coefficients of the features beside them.
+    bytes. Nor do `GRLSRegressor` and `GRLSClassifier` with ``solver="cg"``, at a few numbers a level.
+    The model is that of the indicators (on centres: with all rows as centres); `group_levels_` and
+    `group_effects_` have the effects, `feature_coef_` the coefficients of the features beside them.
 
     Parameters
     ----------

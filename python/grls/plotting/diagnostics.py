@@ -226,6 +226,8 @@ class _Pairs:
             rows = np.sort(np.random.RandomState(0).choice(rows, _MOST_ROWS, replace=False))
         X, kernel = np.asarray(final.X_fit_[rows], dtype=np.float64), final.kernel_
         known = np.asarray(final._T_fit[rows], dtype=np.float64) @ final._computed_features()
+        if hasattr(final, "_groups"):
+            known = known + final._groups.effects[final._codes_fit[rows]]
         left = fitted.targets[rows, 0] - known[:, 0]
         columns = columns_read(kernel, X)
         i, j = np.triu_indices(len(rows), 1)
