@@ -10,6 +10,7 @@
 #include "data/gather.hpp"
 #include "kernels/predict.hpp"
 #include "matrices/factor.hpp"
+#include "matrices/products.hpp"
 
 namespace grls {
 namespace {
@@ -39,13 +40,13 @@ void require_definite(const Matrix<double>& H, const Matrix<double>& L, const In
   std::mt19937_64 bits(0);
   std::normal_distribution<double> normal;
   const Matrix<double> probes = Matrix<double>::NullaryExpr(H.rows(), 3, [&] { return normal(bits); });
-  const Matrix<double> image = H * probes;
+  const Matrix<double> image = product(H, probes);
   Matrix<double> ordered(H.rows(), 3), left(H.rows(), 3);
   for (Index i = 0; i < H.rows(); ++i) {
     ordered.row(i) = probes.row(order[static_cast<std::size_t>(i)]);
     left.row(i) = image.row(order[static_cast<std::size_t>(i)]);
   }
-  left -= L * (L.transpose() * ordered);
+  left -= product(L, transposed_product(L, ordered));
   const double allowed = 1e-5 * std::max(largest, 1e-300) * static_cast<double>(H.rows());
   if (H.rows() > 0 && left.cwiseAbs().maxCoeff() > allowed)
     throw NotPositiveDefinite(
@@ -268,7 +269,7 @@ void MatrixFree::project(Matrix<double>& X) const {
 void MatrixFree::project_once(Matrix<double>& X) const {
   require(X.rows() == samples(), "there are ", X.rows(), " rows for ", samples(), " samples");
   if (groups_.groups() > 0) groups_.take_off(X);
-  if (Q_.cols() > 0) X -= Q_ * (Q_.transpose() * X);
+  if (Q_.cols() > 0) X -= product(Q_, transposed_product(Q_, X));
 }
 
 Matrix<double> MatrixFree::multiply(const Context& context, const Matrix<double>& V) const {
@@ -289,9 +290,9 @@ Gradients<Matrix<double>> MatrixFree::solve(const Context& context, const Matrix
   require(shift > 0 && std::isfinite(shift), "conjugate gradients need a positive regularization");
   const LowRank::Inverse inverse(context, functions_, shift);
   LinearSystem<Matrix<double>> system;
-  const auto finish = [&](const Matrix<double>& V, Matrix<double> product, Matrix<double>& out) {
-    project_once(product);
-    out = product + shift * V;
+  const auto finish = [&](const Matrix<double>& V, Matrix<double> image, Matrix<double>& out) {
+    project_once(image);
+    out = image + shift * V;
   };
   system.multiply = [&](const Matrix<double>& V, Matrix<double>& out) {
     finish(V, kernel_product<double>(context, V), out);
@@ -340,15 +341,15 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   const auto z = solved.X.leftCols(k), across = solved.X.rightCols(l);
   MatrixFreeSolution out;
   out.solution.c = weighted(z);
-  out.solution.beta = basis_.feature_coefficients(Q_.transpose() * Y - PhiQ_.transpose() * z);
+  out.solution.beta = basis_.feature_coefficients(transposed_product(Q_, Y) - transposed_product(PhiQ_, z));
   out.solution.quadratic = (Y.array() * z.array()).colwise().sum().transpose();
   // bᵀA⁻¹b = bᵀx + xᵀr + rᵀA⁻¹r, r = b - Ax, with the preconditioner for A in the last term.
   const Matrix<double> left = rhs.rightCols(l) - solved.image.rightCols(l);
   Matrix<double> preconditioned = left;
   LowRank::Inverse(context, functions_, shift)(context, preconditioned);
-  const Matrix<double> explained =
-      PhiQ_.transpose() * across + across.transpose() * left + left.transpose() * preconditioned;
-  const Matrix<double> spread = Q_.transpose() * PhiQ_ + shift * Matrix<double>::Identity(l, l) -
+  const Matrix<double> explained = transposed_product(PhiQ_, across) + transposed_product(across, left) +
+                                   transposed_product(left, preconditioned);
+  const Matrix<double> spread = transposed_product(Q_, PhiQ_) + shift * Matrix<double>::Identity(l, l) -
                                 0.5 * (explained + explained.transpose());
   out.solution.feature_covariance =
       basis_.feature_coefficients(basis_.feature_coefficients(spread).transpose());
@@ -417,8 +418,8 @@ Matrix<double> MatrixFree::add_to_covariance(const Context& context, const Asked
   // Cᵀτ = t: column p of C⁻¹ is what the coefficients make of the p-th unit vector.
   const Matrix<double> inverse = basis_.feature_coefficients(Matrix<double>::Identity(l, l));  // (all, l)
   const Matrix<double> T = G > 0 ? about_groups(points) : points.T;
-  const Matrix<double> tau = (T * inverse).transpose();  // (l, n)
-  Matrix<double> P = Q_ * tau, PhiP = PhiQ_ * tau;       // (m, n)
+  const Matrix<double> tau = product(T, inverse).transpose();       // (l, n)
+  Matrix<double> P = product(Q_, tau), PhiP = product(PhiQ_, tau);  // (m, n)
   if (G > 0) {
     const Matrix<double> grouped = in_groups(points);
     P += grouped;
@@ -436,7 +437,7 @@ Matrix<double> MatrixFree::add_to_covariance(const Context& context, const Asked
             (solved.X.array() * explained.array()).colwise().sum())
         .matrix()
         .transpose();
-  const Matrix<double> whole = P.transpose() * own - solved.X.transpose() * explained;
+  const Matrix<double> whole = transposed_product(P, own) - transposed_product(solved.X, explained);
   return 0.5 * (whole + whole.transpose());
 }
 
