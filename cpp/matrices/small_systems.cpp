@@ -10,7 +10,22 @@
 
 namespace grls {
 
-Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B) { return A.partialPivLu().solve(B); }
+namespace {
+
+// Powers of two, near the inverse of the largest value of each row: exact to multiply with.
+Vector<double> row_units(const Matrix<double>& A) {
+  Vector<double> out = A.rowwise().lpNorm<Eigen::Infinity>();
+  for (double& size : out) size = size > 0 && std::isfinite(size) ? std::exp2(-std::ilogb(size)) : 1;
+  return out;
+}
+
+}  // namespace
+
+Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B) {
+  const Vector<double> units = row_units(A);
+  const Matrix<double> even = units.asDiagonal() * A, right = units.asDiagonal() * B;
+  return even.partialPivLu().solve(right);
+}
 
 Matrix<double> inverse_of(const Matrix<double>& A) {
   return solved(A, Matrix<double>::Identity(A.rows(), A.cols()));

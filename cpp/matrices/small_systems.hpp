@@ -5,7 +5,8 @@
 
 namespace grls {
 
-// A⁻¹B and A⁻¹, by LU with row pivots.
+// A⁻¹B and A⁻¹, by LU with row pivots, the rows in units of their own: what rounding leaves of a row in large
+// units must not be taken for a pivot.
 Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B);
 Matrix<double> inverse_of(const Matrix<double>& A);
 

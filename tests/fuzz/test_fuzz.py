@@ -79,6 +79,12 @@ def test_models_at_the_ends_of_floating_point_numbers_are_exact_or_refused():
         6001391,
         6001722,
         6006098,
+        6002910,
+        6003823,
+        6004636,
+        6006768,
+        6007747,
+        6009774,
     ],
 )
 def test_extremes_that_were_wrong_are_right_or_told(seed):

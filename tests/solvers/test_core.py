@@ -62,6 +62,19 @@ def test_phi_prime_is_eq_12_and_the_identity_at_the_pivots(m, l, pivots):  # noq
     close(P @ T[chosen], T, 100 * tolerance)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e20, 1e90, 1e-90])
+def test_phi_prime_reproduces_features_in_any_units(backend, unit):
+    """Opposite rows cancel: what rounding leaves in large units is no pivot."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        Z = rng.uniform(-1, 1, size=(5, 2))
+        Z[1] = 3 * rng.choice([-1, 1], 2) - Z[0]
+        Z[2] = -Z[1]
+        T = np.column_stack([np.ones(5), unit * Z])
+        P, pivots = core.phi_prime(T, "qr")
+        assert_allclose(P @ T[pivots] / [1, unit, unit], T / [1, unit, unit], atol=1e-13)
+
+
 @pytest.mark.crossed("m", "l", "backend", "threads", every=3)
 @pytest.mark.parametrize(("m", "l"), CASES)
 def test_assembled_H_and_E_are_eq_11_and_phi_prime(m, l, backend, threads):  # noqa: E741

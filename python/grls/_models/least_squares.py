@@ -273,7 +273,8 @@ class LeastSquaresMachine(GroupedMachine):
                 precision=precision,
             )
         chose = isinstance(self.regularization, str)
-        warn_of_rounding(chosen.problem, outputs.c, targets, chosen=chose)
+        sizes = np.abs(targets).max(axis=0)
+        warn_of_rounding(chosen.problem.kernel_diagonal(), outputs.c, sizes, chosen=chose)
         return outputs
 
     def _store(self, training: Training, chosen: Chosen, solution: Outputs) -> None:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import PrecisionWarning
 
-# Of the largest target: with a given regularization, and with one that smooth data chose, which may be tiny.
+# Of the targets: with a given regularization, and with one that smooth data chose, which may be tiny.
 _SHOWS, _SHOWS_IN_CHOSEN = 1e-6, 1e-5
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)  # of a kernel value, with what its factorisation adds
-_SPAN = 1e12  # of sample weights: beyond it the light ones have four digits left in a sum with the heavy ones
+_SPAN = 1e10  # of sample weights: beyond it the light ones keep less than six digits in sums with the others
 
 
-def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray, *, chosen: bool) -> None:
+def warn_of_rounding(diagonal: FloatArray, c: FloatArray, sizes: FloatArray, *, chosen: bool) -> None:
     """Give a `PrecisionWarning` where rounding of the kernel's values shows in the predictions.
 
     Each value Φ(x, x_j) is known to ε√(Φ(x, x) Φ(x_j, x_j)), and f adds up c_j times as much. With signs at
     random δf ≈ ε √max Φ(x, x) |(√Φ(x_j, x_j) c_j)_j|. Kernels that are zero at zero distance are not judged.
+    diagonal (m,): Φ(x_j, x_j); sizes (k,): of the targets.
     """
-    diagonal = np.abs(problem.kernel_diagonal())
+    diagonal = np.abs(diagonal)
     most = _ROUNDING * float(diagonal.max()) * float(np.abs(c).max()) * len(c) ** 0.5
-    sizes = np.abs(targets).max(axis=0)
     shows = _SHOWS_IN_CHOSEN if chosen else _SHOWS
     if most <= shows * float(sizes.min()):  # as of nearly all
         return
@@ -38,9 +37,8 @@ def warn_of_rounding(problem: KernelProblem, c: FloatArray, targets: FloatArray,
     share = _ROUNDING * float(shares.max())
     if share > shows:
         warn(
-            f"rounding may move predictions by {share:.0e} of the largest target: the regularization is "
-            "so small beside the kernel's values that large coefficients cancel each other; choose a larger "
-            "one",
+            f"rounding may move predictions by {share:.0e} of the targets: the regularization is so small "
+            "beside the kernel's values that large coefficients cancel each other; choose a larger one",
             PrecisionWarning,
         )
 

@@ -20,7 +20,7 @@ from .._models.classification import require_two_classes
 from .._models.feature_prior import beside
 from .._models.group_effects import GroupEffects
 from .._models.leverage import Leverage
-from .._models.rounding import warn_of_span
+from .._models.rounding import warn_of_rounding, warn_of_span
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.arrays import require_well_formed
 from .._solvers.rows import row_keys
@@ -225,6 +225,9 @@ class Plan:
             ) from error
         solution = self.solution(u, system.features, gamma, total.rows)
         solution.classes, solution.choice = sums.classes, choice
+        sizes = np.sqrt(np.diagonal(total.matrix)[len(total.matrix) - k :] / total.weight)
+        diagonal = self.centers.kernel.diagonal(self.centers.X)
+        warn_of_rounding(diagonal, self.centers.coefficients(u), sizes, chosen=choice is not None)
         if total.groups is not None:
             effects = total.groups.effects(u, system.features.coefficients(u))
             solution.groups, solution.leverage = effects, None
