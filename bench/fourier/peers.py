@@ -1,8 +1,8 @@
 """Packages for maps beside `FourierGRLSRegressor`, each as far as it goes and as it is meant for many rows.
 
 All are told the same: a Matérn covariance of smoothness 3/2 with the width of the bench, a variance of one
-for the hills and that of the noise, so that no one has to choose. Each runs in a process of its own that is ended
-after a while; what a package cannot do is a line that says why.
+for the hills and that of the noise, so that no one has to choose. Each runs in a process of its own that is
+ended after a while; what a package cannot do is a line that says why.
 """
 
 from __future__ import annotations
