@@ -174,6 +174,8 @@ def choose(
         low = min(least_shift(fitted), float(shifts[-1]))
         if start is None or not np.isfinite(start):
             start = _scanned(criterion, np.unique(np.maximum(shifts, low)))
+        elif by == "reml" and np.isnan(bend):
+            bend = _expected_bend(fitted, float(np.clip(start, low, shifts[-1])))
         at_least, bend = _descend(criterion, start, low, float(shifts[-1]), bend)
     tried = {s: reading.value for s, reading in criterion.readings.items()}
     best = min(tried, key=lambda s: tried[s])
@@ -185,6 +187,16 @@ def choose(
     path = np.array(sorted(tried))
     values = np.array([tried[s] for s in path])
     return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], at_least, bend)
+
+
+def _expected_bend(system: System, s: float) -> float:
+    """Return the mean second derivative of the restricted likelihood's curve where its γ is the true one.
+
+    tr B² − (tr B)²/n, B = s(K + s)⁻¹ of the rows beside the features, by the preconditioner's eigenvalues.
+    """
+    shrunk = s / (system.preconditioner_values + s)
+    rest, n = system.degrees - system.order, system.degrees
+    return float(rest + (shrunk**2).sum() - (rest + shrunk.sum()) ** 2 / n)
 
 
 def _scanned(criterion: _Criterion, shifts: FloatArray) -> float:
