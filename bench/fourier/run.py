@@ -8,7 +8,7 @@ does other work only the latter means something.
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,25 +52,30 @@ def measured(name: str, m: int, work: Callable[[], Callable[[Any], Any]], **more
         warnings.simplefilter("ignore")
         predict = work()
         fit = time.perf_counter() - wall, time.process_time() - cpu
-        wall = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         found = np.asarray(predict(new)).reshape(-1)
+        predicted = time.perf_counter() - wall, time.process_time() - cpu
     error = float(np.sqrt(np.mean((found - surface(new)) ** 2)))
     return {
         "model": name,
         "rows": m,
         "fit_s": round(fit[0], 2),
         "fit_cpu_s": round(fit[1], 2),
-        "predict_2000_s": round(time.perf_counter() - wall, 3),
+        "predict_2000_s": round(predicted[0], 3),
+        "predict_2000_cpu_s": round(predicted[1], 3),
         "rmse": round(error, 4),
         **more,
     }
 
 
-def fourier(X: Any, y: Any, tol: float, *, chosen: bool) -> FourierGRLSRegressor:
-    """Return the model, fitted: γ that of the truth's variances, or γ and width chosen."""
-    options: dict[str, Any] = {"regularization": NOISE**2 / len(X)}
-    if chosen:
-        options = {"regularization": "reml", "optimize": True}
+GIVEN, GAMMA, BOTH = "γ given", "γ chosen", "γ and width chosen"
+
+
+def fourier(X: Any, y: Any, tol: float, left: str) -> FourierGRLSRegressor:
+    """Return the model, fitted: γ that of the truth's variances, or γ, or γ and the width, left to the data."""
+    options: dict[str, Any] = {"regularization": NOISE**2 / len(X) if left == GIVEN else "reml"}
+    if left == BOTH:
+        options["optimize"] = True
     return FourierGRLSRegressor(Matern(WIDTH), features="linear", tol=tol, **options).fit(X, y)
 
 
@@ -79,15 +84,18 @@ def rows(sizes: Sequence[int], tol: float) -> list[Row]:
     out = []
     for m in sizes:
         X, y = drawn(m, 0)
-        for chosen in (False, True):
+        given = 0.0
+        for left in (GIVEN, GAMMA, BOTH):
             models = []
 
-            def work(X: Any = X, y: Any = y, chosen: bool = chosen, models: Any = models) -> Any:
-                models.append(fourier(X, y, tol, chosen=chosen))
+            def work(X: Any = X, y: Any = y, left: str = left, models: Any = models) -> Any:
+                models.append(fourier(X, y, tol, left))
                 return models[0].predict
 
-            row = measured("γ and width chosen" if chosen else "γ given", m, work)
+            row = measured(left, m, work)
             model = models[0]
+            given = row["fit_cpu_s"] if left == GIVEN else given
+            row["cpu_by_given"] = round(row["fit_cpu_s"] / given, 2)
             stages = {
                 name: round(model.fit_seconds_.get(name, 0.0), 2) for name in ("sums", "solve", "check")
             }
@@ -101,8 +109,8 @@ def rows(sizes: Sequence[int], tol: float) -> list[Row]:
 
 # Name, the most rows that it is given, and the fit, which returns what predicts.
 CONTENDERS: list[tuple[str, int, Callable[..., Any]]] = [
-    ("FourierGRLSRegressor, γ given", 10**9, lambda *data: fourier(*data, chosen=False).predict),
-    ("FourierGRLSRegressor, chosen", 10**9, lambda *data: fourier(*data, chosen=True).predict),
+    ("FourierGRLSRegressor, γ given", 10**9, lambda *data: fourier(*data, GIVEN).predict),
+    ("FourierGRLSRegressor, chosen", 10**9, lambda *data: fourier(*data, BOTH).predict),
     ("GRLSRegressor, γ given", 20_000, lambda X, y, tol: _exact(X, y)),
 ]
 
@@ -121,29 +129,69 @@ def beside_exact(sizes: Sequence[int], tol: float) -> list[Row]:
     return out
 
 
-def beside_peers(sizes: Sequence[int], tol: float) -> list[Row]:
-    """Return the rows of the third scene; packages that are not installed are left out."""
+def _in_child(name: str, m: int, tol: float, send: Any) -> None:
+    """Measure one contender, by its name, in a process of its own."""
+    X, y = drawn(m, 1)
+    fits: dict[str, Callable[..., Any]] = {own: fit for own, _, fit in CONTENDERS}
+    fits |= {peer.name: partial(_told, peer.fit) for peer in PEERS}
+    try:
+        send.send(measured(name, m, partial(fits[name], X, y, tol)))
+    except Exception as error:
+        send.send(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+
+
+def _told(fit: Callable[..., Any], X: Any, y: Any, tol: float) -> Any:
+    return fit(X, y, NOISE, WIDTH)
+
+
+def _measured_apart(name: str, m: int, tol: float, limit: float) -> Row | str:
+    """Return the row of one contender, or why there is none."""
+    spawn = multiprocessing.get_context("spawn")
+    receive, send = spawn.Pipe(duplex=False)
+    child = spawn.Process(target=_in_child, args=(name, m, tol, send))
+    child.start()
+    send.close()
+    try:
+        if not receive.poll(limit):
+            return f"not done after {limit:.0f} s"
+        found: Row | str = receive.recv()
+        return found
+    except EOFError:
+        child.join()
+        return f"its process ended with status {child.exitcode}"
+    finally:
+        if child.is_alive():
+            child.kill()
+        child.join()
+
+
+def beside_peers(sizes: Sequence[int], tol: float, limit: float) -> list[Row]:
+    """Return the rows of the third scene: a contender that cannot has a row that says why."""
     out = []
     for m in sizes:
-        X, y = drawn(m, 1)
-        contenders = [(name, fit) for name, largest, fit in CONTENDERS if m <= largest]
-        for name, module, largest, fit in PEERS:
-            if importlib.util.find_spec(module) is None or m > largest:
-                print(f"{name}: not tried with {m} rows", flush=True)
+        contenders = [
+            (name, largest, "it stores a matrix of all rows", "") for name, largest, _ in CONTENDERS
+        ]
+        for peer in PEERS:
+            if peer.is_there:
+                contenders.append((peer.name, peer.most_rows, peer.reason, peer.note))
             else:
-                contenders.append((name, lambda X, y, tol, fit=fit: fit(X, y, NOISE, WIDTH)))
-        for name, fit in contenders:
-            try:
-                out.append(measured(name, m, partial(fit, X, y, tol)))
-            except Exception as error:
-                print(f"{name}: {type(error).__name__}: {error}", flush=True)
-            else:
-                print(out[-1], flush=True)
+                print(f"{peer.name}: {peer.module} is not installed", flush=True)
+        for name, most_rows, reason, note in contenders:
+            found = reason if m > most_rows else _measured_apart(name, m, tol, limit)
+            row = found | {"note": note} if isinstance(found, dict) else _no_row(name, m, found)
+            out.append(row)
+            print(row, flush=True)
     return out
 
 
-SCENES = {"rows": rows, "exact": beside_exact, "peers": beside_peers}
-SIZES = {"rows": [10**6, 10**7], "exact": [10**4, 10**5], "peers": [1_000, 10**4, 10**5]}
+def _no_row(name: str, m: int, why: str) -> Row:
+    empty = dict.fromkeys(("fit_s", "fit_cpu_s", "predict_2000_s", "predict_2000_cpu_s", "rmse"), "–")
+    return {"model": name, "rows": m, **empty, "note": why}
+
+
+SCENES: dict[str, Callable[..., list[Row]]] = {"rows": rows, "exact": beside_exact, "peers": beside_peers}
+SIZES = {"rows": [10**6, 10**7], "exact": [10**4, 10**5], "peers": [10**4, 10**5]}
 
 
 def _exact(X: Any, y: Any) -> Any:
@@ -163,17 +211,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("scene", choices=list(SCENES))
     parser.add_argument("--sizes", type=float, nargs="+", help="numbers of rows")
     parser.add_argument("--tol", type=float, default=1.4e-3, help="of the kernel")
+    parser.add_argument("--limit", type=float, default=600, help="seconds of one contender of `peers`")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     load = load_before()
     sizes = [int(size) for size in options.sizes or SIZES[options.scene]]
-    table = SCENES[options.scene](sizes, options.tol)
+    limit = {"limit": options.limit} if options.scene == "peers" else {}
+    table = SCENES[options.scene](sizes, options.tol, **limit)
     write_csv(options.out / f"{options.scene}.csv", table)
     known = facts(ROOT)
     told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
     command = (
         f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
     )
+    command += f" --limit {options.limit:g}" if limit else ""
     text = f"`{command}`; load before: {load}; {told}\n\n{_table(table)}\n"
     (options.out / f"{options.scene}.md").write_text(text, encoding="utf-8")
     print(_table(table))

@@ -147,6 +147,28 @@ def test_families_of_regression(data, family, name):
     assert np.corrcoef(pd.read_csv("p.csv")["prediction"], ZINC)[0, 1] > 0.9
 
 
+def test_maps_of_many_rows(data):
+    pytest.importorskip("finufft")
+    fit = ("fit", data, "--target", "zinc", "--out", "model.grls", "--model", "fourier")
+    chosen = ("--features", "sqrt(dist)", "--on", "x", "--regularization", "reml", "--set", "tol=1e-4")
+    printed = run(*fit, *chosen, "--summary").stdout
+    assert "FourierGRLSRegressor" in printed
+    assert "Fourier modes" in printed
+    run("predict", "model.grls", data, "--out", "p.csv", "--std", "-q")
+    predictions = pd.read_csv("p.csv")
+    assert np.corrcoef(predictions["prediction"], ZINC)[0, 1] > 0.9
+    assert (predictions["std"] > 0).all()
+    assert "Fourier modes" in run("info", "model.grls", "--summary").stdout
+    assert "is not for classification" in refused(
+        "fit", data, "--target", "soil", "--model", "fourier", "--out", "m.grls"
+    )
+    wide = TABLE.assign(more=ZINC**2, other=RNG.normal(size=N))
+    wide.to_csv("wide.csv", index=False)
+    assert "Fourier modes are for one to 3" in refused(
+        "fit", "wide.csv", "--target", "zinc", "--model", "fourier", "--out", "m.grls"
+    )
+
+
 @pytest.mark.parametrize("family", ["least-squares", "svm", "logistic", "nystrom", "prior"])
 def test_families_of_classification(data, family):
     printed = run("fit", data, "--target", "soil", "--model", family, "--out", "m.grls").stdout

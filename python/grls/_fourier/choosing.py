@@ -227,13 +227,19 @@ def _scale_widths(begin: kernels.Kernel, at_begin: float, attempts: _Attempts) -
 def _same_crossing(modes: Modes, s: float, weight: float, other: Modes) -> float:
     """Return the shift of other modes for which rows determine waves up to the same frequency.
 
-    Rows determine modes of weight S_j > s/Σw. For rough kernels that frequency hardly depends on the width.
+    Of functions on the box, whose waves are those of a period as long as it, rows determine those of weight
+    above s/Σw. For rough kernels that frequency hardly depends on the width.
     """
-    one, two = np.sort(modes.weights)[::-1], np.sort(other.weights)[::-1]
-    count = int(np.clip(np.searchsorted(-one, -s / weight), 1, np.count_nonzero(one)))
-    ratio = float(np.prod(other.period) / np.prod(modes.period))  # modes are the denser the longer a period
-    found = two[int(np.clip(round(count * ratio), 1, np.count_nonzero(two))) - 1] / one[count - 1]
-    return s * float(np.clip(found, 1e-4, 1e4))
+    box = np.where(modes.high > modes.low, modes.high - modes.low, modes.period)
+    denser = [float(np.prod(each.period / box)) for each in (modes, other)]
+    one = denser[0] * np.sort(modes.weights)[::-1]
+    two = denser[1] * np.sort(other.weights)[::-1]
+    ratio = denser[1] / denser[0]
+    # Half of the modes of both are the waves of a ball of frequencies, whose order is that of their weights.
+    most = min(np.count_nonzero(one), np.count_nonzero(two) / ratio) / 2
+    count = int(np.clip(np.searchsorted(-one, -s / weight), 1, max(most, 1)))
+    place = int(np.clip(round(count * ratio), 1, len(two)))
+    return s * float(np.clip(two[place - 1] / one[count - 1], 1e-4, 1e4))
 
 
 class _Attempts:

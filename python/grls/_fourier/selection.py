@@ -174,6 +174,8 @@ def choose(
         low = min(least_shift(fitted), float(shifts[-1]))
         if start is None or not np.isfinite(start):
             start = _scanned(criterion, np.unique(np.maximum(shifts, low)))
+        elif by == "reml" and np.isnan(bend):
+            bend = _expected_bend(fitted, float(np.clip(start, low, shifts[-1])))
         at_least, bend = _descend(criterion, start, low, float(shifts[-1]), bend)
     tried = {s: reading.value for s, reading in criterion.readings.items()}
     best = min(tried, key=lambda s: tried[s])
@@ -185,6 +187,16 @@ def choose(
     path = np.array(sorted(tried))
     values = np.array([tried[s] for s in path])
     return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], at_least, bend)
+
+
+def _expected_bend(system: System, s: float) -> float:
+    """Return the mean second derivative of the restricted likelihood's curve where its γ is the true one.
+
+    tr B² − (tr B)²/n, B = s(K + s)⁻¹ of the rows beside the features, by the preconditioner's eigenvalues.
+    """
+    shrunk = s / (system.preconditioner_values + s)
+    rest, n = system.degrees - system.order, system.degrees
+    return float(rest + (shrunk**2).sum() - (rest + shrunk.sum()) ** 2 / n)
 
 
 def _scanned(criterion: _Criterion, shifts: FloatArray) -> float:
@@ -202,8 +214,8 @@ def _scanned(criterion: _Criterion, shifts: FloatArray) -> float:
 def _descend(criterion: _Criterion, start: float, low: float, high: float, bend: float) -> tuple[bool, float]:
     """Follow the slope of a criterion to where it is zero.
 
-    Steps are Newton's, with the bend between the nearest readings; those that would leave the interval that
-    is known to hold the end halve it. Return whether the lower end was reached, and the bend.
+    Steps are Newton's, with the bend between the nearest readings; where the slope is known on both sides but
+    far apart, they go between these. Return whether the lower end was reached, and the bend.
     """
     ends = float(np.log(low)), float(np.log(high))
     t = float(np.clip(np.log(start), *ends))
@@ -219,25 +231,32 @@ def _descend(criterion: _Criterion, start: float, low: float, high: float, bend:
             return bool(slope > 0 and new == ends[0]), bend
         below = max((place for place, slope in slopes.items() if slope < 0), default=-np.inf)
         above = min((place for place, slope in slopes.items() if slope >= 0), default=np.inf)
-        if below < above < np.inf and below > -np.inf and not below < new < above:
-            new = (below + above) / 2
+        if np.isfinite([below, above]).all() and below < above:
             if above - below < _CLOSE:
                 break
+            if above - below > _LOCAL or not below < new < above:
+                new = _between(below, slopes[below], above, slopes[above])
         t = new
     return False, bend
 
 
 def _local_bend(slopes: dict[float, float], t: float, known: float) -> float:
-    """Return the second derivative between a place and the nearest one; what was known where it is far."""
+    """Return the second derivative between a place and the nearest one; what was known where that is far."""
+    if not np.isfinite(slopes[t]):
+        return np.nan
     others = [place for place, slope in slopes.items() if place != t and np.isfinite(slope)]
-    if not others or not np.isfinite(slopes[t]):
-        return known if np.isfinite(slopes[t]) else np.nan
-    near = min(others, key=lambda place: abs(place - t))
-    bend = (slopes[t] - slopes[near]) / (t - near)
-    if abs(t - near) <= _LOCAL:
-        return bend
-    # Far away slopes level off or soar: so that a step is not too short to tell more.
-    return min(bend, abs(slopes[t]) / _LOCAL) if bend > 0 else np.nan
+    near = min(others, key=lambda place: abs(place - t), default=np.inf)
+    if abs(t - near) > _LOCAL:
+        return known if len(slopes) == 1 else np.nan
+    return (slopes[t] - slopes[near]) / (t - near)
+
+
+def _between(below: float, falling: float, above: float, rising: float) -> float:
+    """Return a place between two, nearer to where the slope is small: slopes grow about as exponentials."""
+    fall, rise = np.log1p(-falling), np.log1p(rising)
+    if not np.isfinite(fall) or fall + rise == 0:
+        return (below + above) / 2
+    return float(below + (above - below) * np.clip(fall / (fall + rise), 0.05, 0.95))
 
 
 def _require_rows(by: str, fitted: System, held_out: System | None) -> None:

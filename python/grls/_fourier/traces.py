@@ -18,7 +18,8 @@ from .._validation import FloatArray
 from .system import System
 
 _MOST_STEPS, _STEPS_BETWEEN_LOOKS = 200, 10
-_PRECISION = 1e-3  # of the logarithm, and of the solutions whose products are means
+_PRECISION = 1e-3  # of solutions in the coordinates of the preconditioner
+_OF_SOLUTIONS = 1e-4  # of those whose products with the vectors are means
 
 
 class Traces:
@@ -40,7 +41,7 @@ class Traces:
         if system.is_direct:
             return first, second
         near = system.precondition(self._vectors, s)
-        found = system.solve(self._vectors, s, tol=_PRECISION, max_iter=max_iter, start=near).z
+        found = system.solve(self._vectors, s, tol=_OF_SOLUTIONS, max_iter=max_iter, start=near).z
         first += float(np.einsum("bj,bj->b", self._vectors, found - near).mean())
         second += float(np.einsum("bj,bj->b", found - near, found + near).mean())
         return first, second

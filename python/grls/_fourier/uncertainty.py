@@ -158,8 +158,8 @@ class FourierUncertainty(RegressionFunction):
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(size=(3000, 1))
         >>> y = 3 * X[:, 0] + np.sin(20 * X[:, 0]) + 0.3 * rng.normal(size=3000)
-        >>> model = FourierGRLSRegressor(Matern(0.2), features="linear", regularization="reml").fit(X, y)
-        >>> summary = model.summary()
+        >>> model = FourierGRLSRegressor(Matern(0.3), features="linear", regularization="reml", tol=1e-5)
+        >>> summary = model.fit(X, y).summary()
         >>> round(float(summary.scale["estimate"][0]), 2)  # the variance of the noise
         0.09
         """

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .. import (
+    FourierGRLSRegressor,
     GRLogisticClassifier,
     GRLSClassifier,
     GRLSRegressor,
@@ -28,11 +29,12 @@ from .formulas import Formula, columns_of
 from .kernel_expressions import as_kernel
 from .tables import Column, TableColumns, as_numbers, column_of, require_columns, without_missing
 
-OTHER_LOSS = "other-loss"
+OTHER_LOSS, FOURIER = "other-loss", "fourier"
 REGRESSORS = {
     "least-squares": GRLSRegressor,
     OTHER_LOSS: GRRegressor,
     "nystrom": NystromGRLSRegressor,
+    FOURIER: FourierGRLSRegressor,
     "prior": PriorRLSRegressor,
 }
 CLASSIFIERS = {
@@ -42,7 +44,7 @@ CLASSIFIERS = {
     "nystrom": NystromGRLSClassifier,
     "prior": PriorRLSClassifier,
 }
-FAMILIES = ("auto", *CLASSIFIERS, OTHER_LOSS)
+FAMILIES = ("auto", *CLASSIFIERS, OTHER_LOSS, FOURIER)
 TASKS = ("auto", "regression", "classification")
 
 _MOST_ROWS = 20_000  # of a model whose matrix is stored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def _predicted(model: Any, rows: Any, wanted: Wanted) -> dict[str, Any]:
     final = final_estimator(model)
     given = rows if hasattr(model, "feature_names_in_") or table_of(model) is not None else rows.to_numpy()
     if wanted.std:
-        if not hasattr(final, "feature_covariance"):
+        if "return_std" not in signature(final.predict).parameters:
             raise TableError(f"--std: {type(final).__name__} has no standard deviations")
         mean, std = model.predict(given, return_std=True)
         return {"prediction": mean, "std": std}
