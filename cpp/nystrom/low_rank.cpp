@@ -14,8 +14,9 @@
 namespace grls {
 namespace {
 
-constexpr Index kStrip = 64;          // functions that a task takes
-constexpr Index kDrawn = 128;         // samples of a block of draws
+constexpr Index kStrip = 64;      // functions that a task takes
+constexpr Index kGramTile = 256;  // of the inner products of functions: smaller ones read all rows too often
+constexpr Index kDrawn = 128;     // samples of a block of draws
 constexpr double kRepeated = 0.05;    // share of the block's mean diagonal below which a sample is dropped
 constexpr double kExhausted = 1e-12;  // share of the diagonal at which nothing is left to draw
 constexpr double kBelowZero = 1e-5;   // share of the diagonal that rounding may take below zero
@@ -182,17 +183,18 @@ void LowRank::project(const Context& context, const Matrix<double>& Q, const Gro
     });
   }
   gram_.setZero(r, r);
-  const Index strips = (r + kStrip - 1) / kStrip;
+  const Index strips = (r + kGramTile - 1) / kGramTile;
   std::vector<std::pair<Index, Index>> tiles;
   for (Index j = 0; j < strips; ++j)
-    for (Index i = j; i < strips; ++i) tiles.emplace_back(i * kStrip, j * kStrip);
+    for (Index i = j; i < strips; ++i) tiles.emplace_back(i * kGramTile, j * kGramTile);
   const double work = static_cast<double>(r) * static_cast<double>(r) * static_cast<double>(m);
-  parallel_for(
-      context, static_cast<Index>(tiles.size()), workers_for(context, work), [&](Index t, const Worker&) {
-        const auto [i, j] = tiles[static_cast<std::size_t>(t)];
-        blas::gemm(blas::Op::none, blas::Op::transpose, std::min(kStrip, r - i), std::min(kStrip, r - j), m,
-                   1.0, Bt_.data() + i, ld, Bt_.data() + j, ld, 0.0, gram_.data() + j * r + i, r);
-      });
+  parallel_for(context, static_cast<Index>(tiles.size()), workers_for(context, work),
+               [&](Index t, const Worker&) {
+                 const auto [i, j] = tiles[static_cast<std::size_t>(t)];
+                 blas::gemm(blas::Op::none, blas::Op::transpose, std::min(kGramTile, r - i),
+                            std::min(kGramTile, r - j), m, 1.0, Bt_.data() + i, ld, Bt_.data() + j, ld, 0.0,
+                            gram_.data() + j * r + i, r);
+               });
 }
 
 Matrix<double> LowRank::coordinates(const Context& context, const Matrix<double>& R) const {

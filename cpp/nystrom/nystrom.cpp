@@ -17,7 +17,11 @@ constexpr Index kStrips = 8;                      // strips of rows that threads
 constexpr Index kMostRows = 1024;                 // of a strip
 constexpr Index kLeaf = 128;                      // columns the library solves for at a time
 constexpr Index kTile = 256;                      // rows and columns of the sums a task adds to
-constexpr Index kBlock = 512;                     // rows and columns of a tile of a symmetric kernel matrix
+constexpr Index kBlock = 512;                     // rows of a tile of the matrix-free sums, at most
+constexpr Index kSymmetricTile = 256;             // rows and columns of a tile of a symmetric kernel matrix
+constexpr Index kSymmetricPiece = 128;            // of it that is multiplied by many columns at a time
+constexpr Index kFewColumns = 4;                  // that the whole tile is multiplied by at once
+constexpr Index kMostColumns = 48;                // of a product with a piece
 constexpr Index kSingle = 1024;                   // rows whose products are added up in single precision
 constexpr Index kChunkElements = Index(1) << 24;  // of A at a time: 128 MiB in double precision
 constexpr Index kParts = 32;                      // partial sums of the matrix-free products
@@ -376,12 +380,39 @@ GRLS_INSTANTIATE(float, float)
 template class KernelStore<double>;
 template class KernelStore<float>;
 
+namespace {
+
+// Sums (k, m) += what a tile K (ni, nj) of a symmetric kernel matrix at (i0, j0) makes of the coefficients C
+// (k, m), of its rows and, off the diagonal, of its columns. In pieces that libraries multiply without
+// copying them first: of the few columns that there are, copies would cost more than the products.
+template <class S>
+void add_symmetric_tile(const Matrix<S>& C, const S* K, Index i0, Index ni, Index j0, Index nj,
+                        Matrix<S>& sums) {
+  const Index k = C.rows(), piece = k <= kFewColumns ? kSymmetricTile : kSymmetricPiece;
+  const auto product = [&](blas::Op op, Index n, Index inner, const S* from, const S* tile, S* to) {
+    for (Index p = 0; p < k; p += kMostColumns)
+      blas::gemm<S>(blas::Op::none, op, std::min(kMostColumns, k - p), n, inner, S(1), from + p, k, tile, ni,
+                    S(1), to + p, k);
+  };
+  for (Index j = 0; j < nj; j += piece)
+    for (Index i = 0; i < ni; i += piece) {
+      const Index pi = std::min(piece, ni - i), pj = std::min(piece, nj - j);
+      const S* tile = K + j * ni + i;
+      product(blas::Op::transpose, pi, pj, C.data() + (j0 + j) * k, tile, sums.data() + (i0 + i) * k);
+      if (i0 != j0)
+        product(blas::Op::none, pj, pi, C.data() + (i0 + i) * k, tile, sums.data() + (j0 + j) * k);
+    }
+}
+
+}  // namespace
+
 template <class S>
 Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula, const Rows& rows,
                                  const Matrix<S>& c) {
-  const Index m = row_count(rows), k = c.cols(), blocks = ceil_div(m, kBlock);
+  const Index m = row_count(rows), k = c.cols(), blocks = ceil_div(m, kSymmetricTile);
   require(c.rows() == m, "there are ", c.rows(), " coefficients for ", m, " rows");
   const KernelTiles<S> kernel(context, formula, rows);
+  const Matrix<S> C = c.transpose();
   struct Local {
     std::vector<S> tile;
     typename KernelTiles<S>::Scratch scratch;
@@ -395,26 +426,21 @@ Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula,
       0.5 * static_cast<double>(m) * static_cast<double>(m) * (kernel.work() + 4.0 * static_cast<double>(k));
   parallel_for(context, parts, workers_for(context, work), [&](Index s, const Worker& worker) {
     Local& local = locals[static_cast<std::size_t>(worker.id())];
-    local.tile.resize(static_cast<std::size_t>(kBlock * kBlock));
+    local.tile.resize(static_cast<std::size_t>(kSymmetricTile * kSymmetricTile));
     Matrix<S>& sum = sums[static_cast<std::size_t>(s)];
-    sum.setZero(m, k);
+    sum.setZero(k, m);
     for (Index i = s; i < blocks; i += parts)
       for (Index j = 0; j <= i; ++j) {
-        const Index i0 = i * kBlock, ni = std::min(kBlock, m - i0);
-        const Index j0 = j * kBlock, nj = std::min(kBlock, m - j0);
+        const Index i0 = i * kSymmetricTile, ni = std::min(kSymmetricTile, m - i0);
+        const Index j0 = j * kSymmetricTile, nj = std::min(kSymmetricTile, m - j0);
         kernel.evaluate(i0, ni, j0, nj, local.tile.data(), ni, local.scratch);
-        blas::gemm<S>(blas::Op::none, blas::Op::none, ni, k, nj, S(1), local.tile.data(), ni, c.data() + j0,
-                      m, S(1), sum.data() + i0, m);
-        if (i != j)
-          blas::gemm<S>(blas::Op::transpose, blas::Op::none, nj, k, ni, S(1), local.tile.data(), ni,
-                        c.data() + i0, m, S(1), sum.data() + j0, m);
+        add_symmetric_tile(C, local.tile.data(), i0, ni, j0, nj, sum);
         if (worker.stopped()) return;
         if (worker.id() == 0) context.poll();
       }
   });
-  Matrix<S> out = Matrix<S>::Zero(m, k);
-  for (const Matrix<S>& sum : sums) out += sum;
-  return out;
+  for (Index s = 1; s < parts; ++s) sums[0] += sums[static_cast<std::size_t>(s)];
+  return sums[0].transpose();
 }
 
 #define GRLS_INSTANTIATE(S)                                                                                 \
