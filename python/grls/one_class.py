@@ -29,7 +29,7 @@ _ROUNDING = 1e-10  # of a coefficient's range: what is nearer to a bound is at t
 _EVALUATION, _SINGLE_EVALUATION = 1e-13, 1e-6
 _LEAST_GAIN = 1e-6  # of the objective, that a gap is relative to
 _FEW_ROWS, _DRAWN_ROWS = 1000, 500  # up to so many all of the kernel matrix is evaluated; of more, such rows
-_CLOSER = 0.5  # what of ½aᵀΦa at a_i = νw_i coefficients may have that the others are counted from
+_CLOSER = 0.9  # what of ½aᵀΦa at a_i = νw_i coefficients may have that the others are counted from
 _MORE_DIGITS, _DOUBLE_PRECISION = 0.01, 5e-6  # of a second attempt: times `tol`, and at most
 
 
