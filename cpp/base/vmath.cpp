@@ -333,12 +333,6 @@ GRLS_CLONES double weighted_log_sum(const double* x, const double* w, Index n) {
   return sum;
 }
 #define GRLS_DEFINE(S)                                                                                    \
-  GRLS_CLONES void turn(const S* tile, Index ld, Index rows, Index columns, S* const* to, Index offset) { \
-    for (Index k = 0; k < rows; ++k) {                                                                    \
-      S* const out = to[k] + offset;                                                                      \
-      for (Index j = 0; j < columns; ++j) out[j] = tile[j * ld + k];                                      \
-    }                                                                                                     \
-  }                                                                                                       \
   GRLS_CLONES void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset,      \
                             Index n) {                                                                    \
     Index k = 0;                                                                                          \

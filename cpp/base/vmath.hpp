@@ -41,8 +41,6 @@ namespace grls::vmath {
   /* x = |a|² + |b|² - 2 x from inner products; true where some result lost too many digits to cancellation \
    */                                                                                                         \
   bool squared_distance(S* x, const S* a_norms, Index n, S b_norm);                                           \
-  /* to[k][offset + j] = tile[j * ld + k], k < rows <= kTurned: a tile written as rows */                     \
-  void turn(const S* tile, Index ld, Index rows, Index columns, S* const* to, Index offset);                  \
   /* y = y + Σ_k a_k x_k[offset ...], the sums in double precision */                                         \
   void add_rows(double* y, const S* const* x, const double* a, Index rows, Index offset, Index n);            \
   /* Sequential minimal optimisation over n coefficients, n a multiple of kBlock. `up` and `down` are what    \
@@ -70,7 +68,6 @@ void responsibilities(const double* a, const double* B, Index size, const std::i
 void multiply_power(double* x, const double* y, Index n, double a);  // x = x y^a, y >= 0, a > 0
 double weighted_log_sum(const double* x, const double* w, Index n);  // Σ w log(x) over all x > 0
 
-constexpr Index kTurned = 16;  // a cache line of float
 constexpr Index kBlock = 64;
 
 // The least curvature a step is taken with: where the kernel has none, the step goes to the bound.

@@ -23,7 +23,7 @@ SvmSolver solver_of(const std::string& name) {
 }
 
 struct SvmResult {
-  Reals<2> c, beta;
+  Reals<2> c, image, beta;
   Reals<1> objective, relative_gap, infeasibility, seconds;
   IndexList iterations;
   std::vector<IndexList> kept;
@@ -35,6 +35,7 @@ void register_svm_results(py::module_& m) {
   register_result<S>(
       m, "SvmSolution", "Support vector machines with a generalised bias, one for each pair of classes.",
       field("c", &S::c, "(m, pairs): signed coefficients of the kernel"),
+      field("image", &S::image, "(m, pairs): Φc at the samples of each pair, zero elsewhere"),
       field("beta", &S::beta, "(l, pairs): coefficients of the features; zero where one was dropped"),
       field("objective", &S::objective, "(pairs,): ½ cᵀΦc + Σ C_i ξ_i"),
       field("relative_gap", &S::relative_gap, "(pairs,): the duality gap relative to the objective"),
@@ -134,6 +135,7 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   }();
   SvmResult out;
   out.c = std::move(solution.c);
+  out.image = std::move(solution.image);
   out.beta = std::move(solution.beta);
   out.objective = std::move(solution.objective);
   out.relative_gap = std::move(solution.relative_gap);

@@ -84,7 +84,8 @@ void ColumnGroup::check(Index d) const {
       "columns that are mapped have no widths, periods or centre of their own");
 }
 
-std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group) {
+std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group,
+                              const IndexList& some) {
   group.check(column_count(rows));
   if (!group.centre.empty() && !std::holds_alternative<CsrRows>(rows)) return group.centre;
   // Sparse rows stay sparse, and inner products alone need no centre.
@@ -92,18 +93,22 @@ std::vector<double> centre_of(const Context& context, const Rows& rows, const Co
   if (!group.periods.empty() || group.radius != 0)
     return std::vector<double>(static_cast<std::size_t>(group.dimension(column_count(rows))), 0.0);
   const IndexList columns = columns_read(group, column_count(rows));
-  const Index n = row_count(rows), strips = (n + kStrip - 1) / kStrip;
+  const Index n = some.empty() ? row_count(rows) : static_cast<Index>(some.size());
+  const Index strips = (n + kStrip - 1) / kStrip;
   // One partial sum per strip, added up in order: the same whatever the number of threads.
   Matrix<double> sums = Matrix<double>::Zero(static_cast<Index>(columns.size()), strips);
   std::visit(
       [&](const auto& r) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(r)>, CsrRows>) {
-          parallel_for(
-              context, strips, workers_for(context, work_of(n, sums.rows())), [&](Index t, const Worker&) {
-                for (Index i = t * kStrip; i < std::min(n, (t + 1) * kStrip); ++i)
-                  for (Index c = 0; c < sums.rows(); ++c)
-                    sums(c, t) += static_cast<double>(r.data[i * r.d + columns[static_cast<std::size_t>(c)]]);
-              });
+          parallel_for(context, strips, workers_for(context, work_of(n, sums.rows())),
+                       [&](Index t, const Worker&) {
+                         for (Index i = t * kStrip; i < std::min(n, (t + 1) * kStrip); ++i) {
+                           const auto* const row =
+                               r.data + (some.empty() ? i : some[static_cast<std::size_t>(i)]) * r.d;
+                           for (Index c = 0; c < sums.rows(); ++c)
+                             sums(c, t) += static_cast<double>(row[columns[static_cast<std::size_t>(c)]]);
+                         }
+                       });
         }
       },
       rows);

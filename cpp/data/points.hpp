@@ -60,9 +60,10 @@ struct ColumnGroup {
   void check(Index d) const;
 };
 
-// The mean of the columns a group reads. Distances do not change when both sides are moved by it, and
-// |x|² + |z|² - 2<x, z> then keeps its digits for data far from the origin.
-std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group);
+// The mean of the columns a group reads, over some of the rows or (empty) all. Distances do not change when
+// both sides are moved by it, and |x|² + |z|² - 2<x, z> then keeps its digits for data far from the origin.
+std::vector<double> centre_of(const Context& context, const Rows& rows, const ColumnGroup& group,
+                              const IndexList& some = {});
 
 template <class S>
 class Points {

@@ -48,6 +48,18 @@ std::vector<S> diagonal(const Formula& formula, const std::vector<Points<S>>& po
   return stack.back();
 }
 
+// out (ni, nj) = what a term reads of points a_i and b_j.
+template <class S>
+void load(Quantity what, const Points<S>& a, Index i0, Index ni, const Points<S>& b, Index j0, Index nj,
+          S* out, Index ld, typename Points<S>::Scratch& scratch) {
+  const auto from = what == Quantity::products     ? Points<S>::products
+                    : what == Quantity::distances  ? Points<S>::distances
+                    : what == Quantity::manhattan  ? Points<S>::manhattan
+                    : what == Quantity::mismatches ? Points<S>::mismatches
+                                                   : Points<S>::chi_squared;
+  from(a, i0, ni, b, j0, nj, out, ld, scratch);
+}
+
 bool normalizes(const Formula& formula) {
   const auto& steps = formula.steps();
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.reads_diagonal(); });
@@ -105,7 +117,7 @@ KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, cons
       n_columns_(n_rows_),
       d_(column_count(points)) {
   for (const ColumnGroup& group : formula.groups()) {
-    centres_.push_back(centre_of(context, points, group));
+    centres_.push_back(centre_of(context, points, group, order));
     b_.emplace_back(context, points, group, centres_.back(), order);
   }
   if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
@@ -152,14 +164,33 @@ double KernelTiles<S>::work() const {
 template <class S>
 void KernelTiles<S>::evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
                               Scratch& scratch) const {
+  evaluate(left(), i0, ni, right(), j0, nj, out, ld, scratch);
+}
+
+template <class S>
+void KernelTiles<S>::evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
+                                   Scratch& scratch) const {
+  evaluate(right(), j0, nj, left(), i0, ni, out, ld, scratch);  // a kernel is symmetric
+}
+
+template <class S>
+void KernelTiles<S>::evaluate(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out,
+                              Index ld, Scratch& scratch) const {
   for (Index j = 0; j < nj; j += kPieceColumns)
     for (Index i = 0; i < ni; i += kPieceRows)
-      evaluate_piece(i0 + i, std::min(kPieceRows, ni - i), j0 + j, std::min(kPieceColumns, nj - j),
+      evaluate_piece(a, i0 + i, std::min(kPieceRows, ni - i), b, j0 + j, std::min(kPieceColumns, nj - j),
                      out + j * ld + i, ld, scratch);
 }
 
 template <class S>
 typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index ni, Index j0, Index nj,
+                                                               Scratch& scratch) const {
+  return quantities(left(), i0, ni, right(), j0, nj, scratch);
+}
+
+template <class S>
+typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(const Side& a, Index i0, Index ni,
+                                                               const Side& b, Index j0, Index nj,
                                                                Scratch& scratch) const {
   const std::vector<ColumnGroup>& groups = formula_.groups();
   const Index tile = ni * nj;
@@ -171,7 +202,7 @@ typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index n
   };
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].products && groups[g].distances) {
-      Points<S>::both(a()[g], i0, ni, b_[g], j0, nj, place(g, Quantity::products),
+      Points<S>::both(a.points[g], i0, ni, b.points[g], j0, nj, place(g, Quantity::products),
                       place(g, Quantity::distances), ni, scratch.points);
       continue;
     }
@@ -180,33 +211,22 @@ typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index n
                                      std::pair(groups[g].chi_squared, Quantity::chi_squared),
                                      std::pair(groups[g].manhattan, Quantity::manhattan),
                                      std::pair(groups[g].mismatches, Quantity::mismatches)})
-      if (read) load(g, what, i0, ni, j0, nj, place(g, what), ni, scratch);
+      if (read) load(what, a.points[g], i0, ni, b.points[g], j0, nj, place(g, what), ni, scratch.points);
   }
   return out;
 }
 
 template <class S>
-void KernelTiles<S>::load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out,
-                          Index ld, Scratch& scratch) const {
-  const auto from = what == Quantity::products     ? Points<S>::products
-                    : what == Quantity::distances  ? Points<S>::distances
-                    : what == Quantity::manhattan  ? Points<S>::manhattan
-                    : what == Quantity::mismatches ? Points<S>::mismatches
-                                                   : Points<S>::chi_squared;
-  from(a()[g], i0, ni, b_[g], j0, nj, out, ld, scratch.points);
-}
-
-template <class S>
-void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
-                                    Scratch& scratch) const {
+void KernelTiles<S>::evaluate_piece(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj,
+                                    S* out, Index ld, Scratch& scratch) const {
   const std::vector<Step>& steps = formula_.steps();
   if (steps.size() == 1 && steps[0].term != Term::constant) {  // one term: worked out in place
     const auto g = static_cast<std::size_t>(steps[0].group);
-    load(g, quantity(steps[0].term), i0, ni, j0, nj, out, ld, scratch);
+    load(quantity(steps[0].term), a.points[g], i0, ni, b.points[g], j0, nj, out, ld, scratch.points);
     for (Index j = 0; j < nj; ++j) apply_term(steps[0], out + j * ld, ni);
     return;
   }
-  const Quantities read = quantities(i0, ni, j0, nj, scratch);
+  const Quantities read = quantities(a, i0, ni, b, j0, nj, scratch);
   // The entries of the stack are columns of the piece: so many numbers stay in the first-level cache through
   // all steps.
   const auto needed = static_cast<std::size_t>(formula_.depth() * ni);
@@ -226,7 +246,8 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
       height -= operands(step.combine) - 1;
       S* const top = stack + (height - 1) * ni;
       if (step.reads_diagonal()) {
-        apply_on_diagonal(step, top, row_roots(s) + i0, column_roots(s)[j0 + j], ni);
+        apply_on_diagonal(step, top, a.roots[s].data() + i0, b.roots[s][static_cast<std::size_t>(j0 + j)],
+                          ni);
       } else {
         apply_combination(step, top, top + ni, ni);
       }
@@ -238,8 +259,11 @@ void KernelTiles<S>::evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* o
 template <class S>
 Vector<S> kernel_diagonal(const Context& context, const Formula& formula, const Rows& rows) {
   std::vector<Points<S>> points;
-  for (const ColumnGroup& group : formula.groups())
-    points.emplace_back(context, rows, group, centre_of(context, rows, group));
+  for (const ColumnGroup& group : formula.groups()) {
+    // No point is away from itself: the rows are read for inner products only.
+    const Rows read = group.products ? rows : slice(rows, 0, 0);
+    points.emplace_back(context, read, group, centre_of(context, read, group));
+  }
   std::vector<std::vector<S>> roots;
   const std::vector<S> values = diagonal(formula, points, row_count(rows), roots);
   return Eigen::Map<const Vector<S>>(values.data(), static_cast<Index>(values.size()));

@@ -50,6 +50,8 @@ class KernelTiles {
 
   // out (ni, nj) = k(a_{i0 + i}, b_{j0 + j}), column-major, worked through in pieces that stay in cache.
   void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+  // The same with the values of a row side by side: out (nj, ni) = k(a_{i0 + i}, b_{j0 + j}), column-major.
+  void evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
 
   // What the terms read of a piece of the matrix: tiles (ni, nj), column-major and contiguous, in scratch.
   struct Quantities {
@@ -62,8 +64,8 @@ class KernelTiles {
   Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch) const;
 
   // Of a step that reads the diagonal: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
-  const S* row_roots(std::size_t step) const { return (rows_are_points_ ? roots_b_ : roots_a_)[step].data(); }
-  const S* column_roots(std::size_t step) const { return roots_b_[step].data(); }
+  const S* row_roots(std::size_t step) const { return left().roots[step].data(); }
+  const S* column_roots(std::size_t step) const { return right().roots[step].data(); }
 
   // Of the columns of group g: <b_j, b_j>, (columns).
   void self_products(std::size_t g, S* out) const { b_[g].self_products(out); }
@@ -72,10 +74,20 @@ class KernelTiles {
   double work() const;
 
  private:
-  void evaluate_piece(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
-  void load(std::size_t g, Quantity what, Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
-            Scratch& scratch) const;
-  const std::vector<Points<S>>& a() const { return rows_are_points_ ? b_ : a_; }
+  // One side of a tile: its points, one per column group, and roots, one per step.
+  struct Side {
+    const std::vector<Points<S>>& points;
+    const std::vector<std::vector<S>>& roots;
+  };
+  Side left() const { return rows_are_points_ ? right() : Side{a_, roots_a_}; }
+  Side right() const { return {b_, roots_b_}; }
+
+  void evaluate(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out, Index ld,
+                Scratch& scratch) const;
+  void evaluate_piece(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out, Index ld,
+                      Scratch& scratch) const;
+  Quantities quantities(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj,
+                        Scratch& scratch) const;
 
   const Formula& formula_;
   bool is_sparse_, rows_are_points_ = true;

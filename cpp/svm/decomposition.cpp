@@ -12,6 +12,7 @@ namespace grls {
 namespace {
 
 constexpr Index kWorkingSet = 512, kFirstSet = 64;
+constexpr Index kFewestJoining = 32;   // samples that may join a working set in any round
 constexpr double kAtBound = 1e-12;     // of their distance: coefficients nearer to a bound are at it
 constexpr double kInner = 0.01;        // a round ends when its set violates the conditions so much less
 constexpr Index kStepsPerMember = 16;  // of a round, at most
@@ -313,7 +314,10 @@ class Decomposition {
   // The younger half of the last set, and the samples that violate the conditions most on either side.
   void choose() {
     // Small sets first: as long as little is known, most of what they hold will turn out to matter little.
+    // Nor do more join than have turned out to matter: where few do, most kernel rows are never needed.
     target_ = std::min(members_, 2 * target_);
+    const auto used = std::count_if(set_.begin(), set_.end(), [&](Index i) { return c_[i] != 0; });
+    const Index most = set_.empty() ? kFirstSet : std::max<Index>(kFewestJoining, used);
     IndexList next;
     chosen_.assign(static_cast<std::size_t>(m_), false);
     const auto take = [&](Index i) {
@@ -326,7 +330,7 @@ class Decomposition {
 
     stayed_ = kept;
     const double up_from = balanced_ ? lowest_ : 0, down_from = balanced_ ? highest_ : 0;
-    const Index wanted = target_ - kept;
+    const Index wanted = std::min(target_ - kept, most);
     for (const bool up : {true, false}) {
       IndexList& found = candidates_;
       found.clear();
@@ -341,7 +345,7 @@ class Decomposition {
       };
       const auto count = std::min<std::size_t>(
           found.size(),
-          static_cast<std::size_t>(up ? (wanted + 1) / 2 : target_ - static_cast<Index>(next.size())));
+          static_cast<std::size_t>(up ? (wanted + 1) / 2 : kept + wanted - static_cast<Index>(next.size())));
       if (count < found.size())
         std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
                          first);

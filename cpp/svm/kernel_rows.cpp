@@ -9,7 +9,7 @@
 namespace grls {
 namespace {
 
-// A tile of the kernel matrix that stays in the second-level cache while it is turned around.
+// A tile of the kernel matrix that stays in the second-level cache until it is copied to its rows.
 constexpr Index kTileRows = 256, kTileColumns = 256;
 
 }  // namespace
@@ -22,6 +22,8 @@ KernelRows<S>::KernelRows(const Context& context, const GramSource& source, cons
   const Index m = size();
   if (const auto* kernel = std::get_if<KernelOfRows>(&source))
     tiles_ = std::make_unique<KernelTiles<S>>(context, kernel->formula, kernel->rows, order_);
+  in_order_ = m == samples_of(source);
+  for (Index i = 0; in_order_ && i < m; ++i) in_order_ = order_[static_cast<std::size_t>(i)] == i;
   stride_ = (m + 15) / 16 * 16;
   const double fitting = bytes / (static_cast<double>(stride_) * sizeof(S));
   capacity_ = fitting < static_cast<double>(m) ? std::max(least, static_cast<Index>(fitting)) : m;
@@ -112,9 +114,13 @@ void KernelRows<S>::evaluate(const Context& context, const IndexList& places, co
     const double work = 2.0 * static_cast<double>(n) * static_cast<double>(m);
     parallel_for(context, n, workers_for(context, work), [&](Index k, const Worker&) {
       const Index sample = order_[static_cast<std::size_t>(places[static_cast<std::size_t>(k)])];
-      for (Index j = 0; j < m; ++j)
-        to[static_cast<std::size_t>(k)][j] =
-            static_cast<S>(gram->data[sample * gram->m + order_[static_cast<std::size_t>(j)]]);
+      const double* const from = gram->data + sample * gram->m;
+      S* const row = to[static_cast<std::size_t>(k)];
+      if (in_order_) {
+        for (Index j = 0; j < m; ++j) row[j] = static_cast<S>(from[j]);
+      } else {
+        for (Index j = 0; j < m; ++j) row[j] = static_cast<S>(from[order_[static_cast<std::size_t>(j)]]);
+      }
     });
     return;
   }
@@ -131,14 +137,13 @@ void KernelRows<S>::evaluate(const Context& context, const IndexList& places, co
   const double work = static_cast<double>(n) * static_cast<double>(m) * tiles_->work();
   parallel_for(context, tiles, workers_for(context, work), [&](Index t, const Worker& worker) {
     Local& local = locals[static_cast<std::size_t>(worker.id())];
-    local.tile.resize(static_cast<std::size_t>(kTileRows * kTileColumns));
+    local.tile.resize(static_cast<std::size_t>(std::min(kTileRows, n) * kTileColumns));
     const Index j = t * kTileColumns, columns = std::min(kTileColumns, m - j);
     for (Index i = 0; i < n; i += kTileRows) {
       const Index rows = std::min(kTileRows, n - i);
-      tiles_->evaluate(i, rows, j, columns, local.tile.data(), kTileRows, local.scratch);
-      for (Index k = 0; k < rows; k += vmath::kTurned)
-        vmath::turn(local.tile.data() + k, kTileRows, std::min(vmath::kTurned, rows - k), columns,
-                    to.data() + i + k, j);
+      tiles_->evaluate_rows(i, rows, j, columns, local.tile.data(), columns, local.scratch);
+      for (Index k = 0; k < rows; ++k)
+        std::copy_n(local.tile.data() + k * columns, columns, to[static_cast<std::size_t>(i + k)] + j);
     }
   });
 }

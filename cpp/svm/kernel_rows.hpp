@@ -38,6 +38,7 @@ class KernelRows {
   const GramSource& source_;
   IndexList order_;
   std::unique_ptr<KernelTiles<S>> tiles_;
+  bool in_order_;  // the samples are all there, as they come
   Index stride_, capacity_, evaluated_ = 0;
   std::vector<std::unique_ptr<Buffer>> chunks_;
   IndexList slot_of_;                // by place; -1: not there

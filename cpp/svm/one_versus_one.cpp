@@ -121,39 +121,41 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
 }
 
 struct Outcome {
-  Vector<double> c, gamma;
+  Vector<double> c, gamma, image;  // image = Φc
   Certificate certificate;
   Index iterations = 0;
   bool converged = false;
 };
 
-// Whether the images that float32 kernel values gave are right to a fraction of the gap allowed, as far as
-// some of the samples tell.
-bool single_precision_suffices(const Context& context, const SvmProblem& problem, const Pair& pair,
-                               const NativeSolution& solution) {
-  const auto* kernel = std::get_if<KernelOfRows>(&problem.gram);
-  if (!kernel) return true;  // rounding the values given costs no digits that a kernel matrix has
-  const auto m = static_cast<Index>(pair.order.size());
-  IndexList probes, support;
-  Vector<double> image(std::min<Index>(m, 64));
-  for (Index k = 0; k < image.size(); ++k) {
-    const Index place = k * m / image.size();
-    probes.push_back(pair.order[static_cast<std::size_t>(place)]);
-    image[k] = solution.image[place];
-  }
-  std::vector<double> coefficients;
-  for (Index i = 0; i < m; ++i)
-    if (solution.c[i] != 0) {
-      support.push_back(pair.order[static_cast<std::size_t>(i)]);
-      coefficients.push_back(solution.c[i]);
+// Φc at the samples of a pair, in double precision and from nothing but c.
+Vector<double> image_of(const Context& context, const GramSource& gram, const IndexList& order,
+                        const Vector<double>& c) {
+  IndexList places, support;
+  for (Index i = 0; i < c.size(); ++i)
+    if (c[i] != 0) {
+      places.push_back(i);
+      support.push_back(order[static_cast<std::size_t>(i)]);
     }
-  if (support.empty()) return true;
-  const GatheredRows probe_rows(kernel->rows, probes), support_rows(kernel->rows, support);
-  const Matrix<double> exact = kernel_times<double>(
-      context, kernel->formula, probe_rows.view(), support_rows.view(),
-      Eigen::Map<const Matrix<double>>(coefficients.data(), static_cast<Index>(coefficients.size()), 1));
-  const double error = (exact.col(0) - image).cwiseAbs().mean();
-  return 2 * solution.c.lpNorm<1>() * error <= 0.25 * problem.tolerance * solution.certificate.scale;
+  Vector<double> image = Vector<double>::Zero(c.size());
+  if (support.empty()) return image;
+  if (const auto* given = std::get_if<GivenGram>(&gram)) {
+    const bool all = image.size() == given->m;  // of two classes, in the order of the matrix
+    for (const Index i : places) {
+      const double* const row = given->data + order[static_cast<std::size_t>(i)] * given->m;
+      if (all) {
+        image += c[i] * Eigen::Map<const Vector<double>>(row, given->m);
+      } else {
+        for (Index k = 0; k < image.size(); ++k) image[k] += c[i] * row[order[static_cast<std::size_t>(k)]];
+      }
+    }
+    return image;
+  }
+  const auto& kernel = std::get<KernelOfRows>(gram);
+  const GatheredRows all(kernel.rows, order), some(kernel.rows, support);
+  Matrix<double> coefficients(static_cast<Index>(places.size()), 1);
+  for (std::size_t k = 0; k < places.size(); ++k) coefficients(static_cast<Index>(k), 0) = c[places[k]];
+  image = kernel_times<double>(context, kernel.formula, all.view(), some.view(), coefficients).col(0);
+  return image;
 }
 
 // The constant where it is not unique: the middle of all that are as good, as LIBSVM has it. Of these the one
@@ -171,45 +173,48 @@ Vector<double> middle_constant(const SvmQp& qp, const Vector<double>& c, const V
 
 // With the certificate, and one bias of all that are as good: for the constant the middle, else that of least
 // norm.
-Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out,
-                 const Vector<double>& image) {
-  if (!determines_gamma(pair.qp, out.c) && pair.balanced() && pair.qp.U.cols() == 1) {
-    const Vector<double> middle = middle_constant(pair.qp, out.c, image);
-    if (middle.allFinite()) out.gamma = middle;
-  } else if (!determines_gamma(pair.qp, out.c)) {
-    out.gamma = least_norm_gamma(context, pair.qp, out.c, image, out.gamma, problem.tolerance);
+Outcome finished(const Context& context, const SvmProblem& problem, const Pair& pair, Outcome out) {
+  if (!determines_gamma(pair.qp, out.c)) {
+    if (pair.balanced() && pair.qp.U.cols() == 1) {
+      const Vector<double> middle = middle_constant(pair.qp, out.c, out.image);
+      if (middle.allFinite()) out.gamma = middle;
+    } else {
+      out.gamma = least_norm_gamma(context, pair.qp, out.c, out.image, out.gamma, problem.tolerance);
+    }
   }
-  out.certificate = certify(pair.qp, out.c, image, out.gamma);
+  out.certificate = certify(pair.qp, out.c, out.image, out.gamma);
   out.converged = out.certificate.relative() <= problem.tolerance && out.certificate.infeasibility < 1e-7;
   return out;
 }
 
+// What decomposition with kernel values of type S comes to, by kernel values in double precision.
+template <class S>
+Outcome decomposed(const Context& context, const SvmProblem& problem, const Pair& pair,
+                   const NativeOptions& options, const Vector<double>& start, const Vector<double>& direction,
+                   bool& out_of_work) {
+  const NativeSolution found =
+      decompose<S>(context, pair.qp, pair.balanced(), problem.gram, pair.order, options, start, direction);
+  out_of_work = found.out_of_work;
+  const Vector<double> image = image_of(context, problem.gram, pair.order, found.c);
+  return finished(context, problem, pair, {found.c, found.gamma, image, {}, found.rounds});
+}
+
 Outcome by_decomposition(const Context& context, const SvmProblem& problem, const Pair& pair,
-                         Vector<double> start, const Vector<double>& direction, double tolerance,
+                         const Vector<double>& start, const Vector<double>& direction, double tolerance,
                          double max_work) {
   NativeOptions options;
   options.tolerance = tolerance;
   options.max_rounds = problem.max_iterations;
   options.cache_bytes = problem.cache_bytes;
   options.max_work = max_work;
-  NativeSolution solution;
-  Index rounds = 0;
-  bool enough = false;
-  if (tolerance >= kSinglePrecision) {
-    solution = decompose<float>(context, pair.qp, pair.balanced(), problem.gram, pair.order, options, start,
-                                direction);
-    rounds = solution.rounds;
-    enough = solution.rounds >= problem.max_iterations ||
-             (solution.converged && single_precision_suffices(context, problem, pair, solution));
-    start = solution.c;
-  }
-  if (!enough && !solution.out_of_work) {
-    solution = decompose<double>(context, pair.qp, pair.balanced(), problem.gram, pair.order, options, start,
-                                 direction);
-    rounds += solution.rounds;
-  }
-  return finished(context, problem, pair, {solution.c, solution.gamma, {}, rounds, solution.converged},
-                  solution.image);
+  bool out_of_work = false;
+  if (tolerance < kSinglePrecision)
+    return decomposed<double>(context, problem, pair, options, start, direction, out_of_work);
+  Outcome first = decomposed<float>(context, problem, pair, options, start, direction, out_of_work);
+  if (first.converged || out_of_work || first.iterations >= problem.max_iterations) return first;
+  Outcome second = decomposed<double>(context, problem, pair, options, first.c, direction, out_of_work);
+  second.iterations += first.iterations;
+  return second;
 }
 
 // Coefficients that rounding alone keeps from a bound put on it: they do not fix the constant.
@@ -234,8 +239,9 @@ Outcome exactly(const Context& context, const SvmProblem& problem, const Pair& p
   options.exact = std::min(problem.tolerance, kExact);
   const NativeSolution found = decompose<double>(context, pair.qp, pair.balanced(), problem.gram, pair.order,
                                                  options, start, Vector<double>());
+  const Vector<double> c = rounded(pair.qp, found.c);
   Outcome out = finished(context, problem, pair,
-                         {rounded(pair.qp, found.c), found.gamma, {}, found.rounds, false}, found.image);
+                         {c, found.gamma, image_of(context, problem.gram, pair.order, c), {}, found.rounds});
   out.converged = out.converged && found.converged;
   return out;
 }
@@ -246,9 +252,8 @@ Outcome by_interior_point(const Context& context, const SvmProblem& problem, con
   const InteriorPoint point =
       interior_point(context, pair.qp, hessian, tolerance, 0.1 * problem.tolerance,
                      static_cast<int>(std::min<Index>(kInteriorPointSteps, problem.max_iterations)));
-  const Vector<double> image = hessian.times(point.c);
-  return finished(context, problem, pair, {point.c, point.gamma, {}, point.iterations, point.converged},
-                  image);
+  return finished(context, problem, pair,
+                  {point.c, point.gamma, hessian.times(point.c), {}, point.iterations});
 }
 
 Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair& pair,
@@ -261,7 +266,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   if (pair.has_features()) {
     const Separation separation = separate(pair.qp, pair.balanced(), pair.metric);
     if (separation.separable) {
-      first.c = Vector<double>::Zero(m);
+      first.c = first.image = Vector<double>::Zero(m);
       first.gamma = separation.gamma;
       first.certificate = certify(pair.qp, first.c, first.c, first.gamma);
       first.converged = true;
@@ -317,7 +322,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     for (Index b = a + 1; b < problem.n_classes; ++b) pairs.emplace_back(a, b);
   const auto n = static_cast<Index>(pairs.size());
   SvmSolution out;
-  out.c = Matrix<double>::Zero(problem.T.rows(), n);
+  out.c = out.image = Matrix<double>::Zero(problem.T.rows(), n);
   out.beta = Matrix<double>::Zero(problem.T.cols(), n);
   out.objective = out.relative_gap = out.infeasibility = out.seconds = Vector<double>::Zero(n);
   out.iterations.assign(pairs.size(), 0);
@@ -334,7 +339,10 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     for (Index k = 0; k < start.size(); ++k)
       start[k] = problem.start(pair.order[static_cast<std::size_t>(k)], p);
     const Outcome outcome = solve_pair(own, problem, pair, start);
-    for (Index k = 0; k < m; ++k) out.c(pair.order[static_cast<std::size_t>(k)], p) = outcome.c[k];
+    for (Index k = 0; k < m; ++k) {
+      out.c(pair.order[static_cast<std::size_t>(k)], p) = outcome.c[k];
+      out.image(pair.order[static_cast<std::size_t>(k)], p) = outcome.image[k];
+    }
     out.beta.col(p) = pair.features.coefficients(outcome.gamma);
     out.objective[p] = outcome.certificate.primal;
     out.relative_gap[p] = outcome.certificate.relative();

@@ -35,8 +35,9 @@ struct SvmProblem {
 // is positive for its first class; with two classes in all, for the second one. A pair that was not asked for
 // has coefficients of zero.
 struct SvmSolution {
-  Matrix<double> c;     // (m, pairs)
-  Matrix<double> beta;  // (l, pairs)
+  Matrix<double> c;      // (m, pairs)
+  Matrix<double> image;  // (m, pairs) Φc at the samples of each pair, from c in double precision; elsewhere 0
+  Matrix<double> beta;   // (l, pairs)
   Vector<double> objective, relative_gap, infeasibility;
   Vector<double> seconds;  // on the clock
   IndexList iterations;

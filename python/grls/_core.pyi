@@ -303,6 +303,7 @@ class SvmSolution:
         self,
         *,
         c: _Floats,
+        image: _Floats,
         beta: _Floats,
         objective: _Floats,
         relative_gap: _Floats,
@@ -314,6 +315,8 @@ class SvmSolution:
     ) -> None: ...
     @property
     def c(self) -> _Floats: ...
+    @property
+    def image(self) -> _Floats: ...
     @property
     def beta(self) -> _Floats: ...
     @property

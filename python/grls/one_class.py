@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from sklearn.base import OutlierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
-from ._models.losses import PIECEWISE, Settings
 from ._models.parts import Decomposition
 from ._models.piecewise import PosedProblem, problem_of, solve
 from ._models.samples import Samples, Training
@@ -29,6 +28,8 @@ _ROUNDING = 1e-10  # of a coefficient's range: what is nearer to a bound is at t
 # Relative errors of a sum of kernel values, of points in double and in single precision.
 _EVALUATION, _SINGLE_EVALUATION = 1e-13, 1e-6
 _LEAST_GAIN = 1e-6  # of the objective, that a gap is relative to
+_FEW_ROWS, _DRAWN_ROWS = 1000, 500  # up to so many all of the kernel matrix is evaluated; of more, such rows
+_CLOSER = 0.9  # what of ½aᵀΦa at a_i = νw_i coefficients may have that the others are counted from
 _MORE_DIGITS, _DOUBLE_PRECISION = 0.01, 5e-6  # of a second attempt: times `tol`, and at most
 
 
@@ -69,7 +70,8 @@ class OneClassSVMGB(OutlierMixin, SupportVectorMachine):
         the quadratic program to OSQP, for hundreds. "auto" takes "ipm" for few samples and "native" for more.
     tol : float, default=1e-4
         Duality gap at which to stop, relative to what the objective gains over a_i = νw_i (or 10⁻⁶ of what
-        it is there, where the features leave nothing to gain).
+        it is there, where the features leave nothing to gain). Beside the constant alone, of more than 1000
+        rows, what it is there may be an estimate from 500 of them.
     max_iter : int, default=-1
         Rounds or iterations at most; -1: no limit.
     cache_size : float, default=1000
@@ -332,46 +334,98 @@ class _Solved:
     iterations: int
 
 
+@dataclass(frozen=True)
+class _Origin:
+    """Coefficients that the machine's are counted from: 0 ≤ a ≤ w and Tᵀa = νTᵀw."""
+
+    a: FloatArray  # (m,)
+    image: FloatArray  # (m,): Φa
+    even: float  # ½aᵀΦa of a_i = νw_i, or an estimate
+    tightness: float = 1.0  # a share of the gain from here is so much less of that from a_i = νw_i
+
+    @property
+    def level(self) -> float:
+        """½aᵀΦa."""
+        return 0.5 * float(self.a @ self.image)
+
+    def program(self, w: FloatArray) -> DualProgram:
+        """Return the program of c = a − (this one), a quantile regression where that is νw."""
+        nothing = np.zeros_like(w)
+        return DualProgram(-self.image, -self.a, w - self.a, nothing, nothing, nothing)
+
+
 def _solve(model: OneClassSVMGB, training: Training) -> _Solved:
     """Solve the quantile regression that the machine is, and again with more digits where it falls short."""
-    samples, kernel = training.samples, training.kernel
+    kernel = training.kernel
     made = problem_of(model, training, "a one-class support vector machine")
     w = made.problem.weights_or_ones
-    base = float(model.nu) * w
-    with np.errstate(over="ignore", invalid="ignore"):
-        plain = KernelProblem(kernel, samples.X, training.T, samples.weights)
-        target = -plain.kernel_times(base[:, None])[:, 0]
-    if not np.isfinite(target).all():
+    origin = _origin(model, training, made)
+    if not (np.isfinite(origin.image).all() and np.isfinite(origin.even)):
         raise ValueError(
             f"values of the kernel {kernel!r} are not finite, or their sum over the rows is not: scale the "
             "columns of X"
         )
-    program = PIECEWISE["quantile"](Settings(1 - float(model.nu))).program(target, w)
-    tol = float(model.tol)
-    best = _attempt(model, made, program, _sparsest(program, made.problem.T), tol)
+    program = origin.program(w)
+    tol, start = float(model.tol), np.zeros_like(w)
+    if origin.a.all():  # from νw on: most coefficients will be zero
+        start = _outlying(-origin.image, made.problem.T, w, origin.a.sum()) - origin.a
+    best = _attempt(model, made, program, start, tol, origin)
     if best.reached and best.relative_gap > tol and made.solver in ("auto", "native"):
-        again = _attempt(model, made, program, best.c, min(_MORE_DIGITS * tol, _DOUBLE_PRECISION))
+        digits = min(_MORE_DIGITS * tol, _DOUBLE_PRECISION)
+        again = _attempt(model, made, program, best.c, digits, origin)
         again.iterations += best.iterations
         best = again if again.relative_gap < best.relative_gap else best
-    a = np.where(best.c == program.lower, 0.0, np.where(best.c == program.upper, w, base + best.c))
+    a = np.where(best.c == program.lower, 0.0, np.where(best.c == program.upper, w, origin.a + best.c))
     beta = made.coefficients(best.beta[:, None], best.c[:, None])[:, 0]
-    # The quantile regression's objective is that of the machine plus ½ of the kernel's quadratic form at νw.
-    objective = best.objective + 0.5 * float(base @ target)
+    objective = best.objective - origin.level
     kept = made.parts.kept if made.parts is not None else best.kept
     return _Solved(a, beta, kept, objective, best.relative_gap, best.iterations)
 
 
-def _sparsest(program: DualProgram, T: FloatArray) -> FloatArray:
-    """Return coefficients (m,) to begin with: all that they may be where g is smallest beside the features.
+def _origin(model: OneClassSVMGB, training: Training, made: PosedProblem) -> _Origin:
+    """Return νw, or of many rows beside the constant alone coefficients most of which are zero.
+
+    Those need the kernel rows of the others only, where νw needs all: rows drawn at random tell where the
+    rest is dense, and rows where it is not begin as outliers.
+    """
+    samples, T = training.samples, training.T
+    assert training.kernel is not None
+    w = made.problem.weights_or_ones
+    nu, m = float(model.nu), len(w)
+    plain = KernelProblem(training.kernel, samples.X, T, samples.weights)
+
+    def image(a: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return plain.kernel_times(a[:, None])[:, 0]
+
+    is_plain = made.definite is None and made.parts is None and not (training.kernel.order or 0)
+    if is_plain and m > _FEW_ROWS and T.shape[1] == 1 and made.solver in ("auto", "native"):
+        rows = np.random.default_rng(0).choice(m, _DRAWN_ROWS, replace=False)
+        drawn = np.zeros_like(w)
+        drawn[rows] = w[rows] * (w.sum() / w[rows].sum())
+        dense = image(drawn)
+        even = 0.5 * nu**2 * float(w @ dense)
+        dense = dense - plain.kernel_diagonal() * drawn  # a row is no neighbour of its own
+        if np.isfinite(dense).all():
+            a = _outlying(-dense, T, w, nu * w.sum())
+            found = _Origin(a, image(a), even)
+            if 0 < found.level <= _CLOSER * even:  # not so where kernels are narrow: there all rows are alike
+                return replace(found, tightness=max(1.0, even / found.level - 1))
+    a = nu * w
+    dense = image(a)
+    return _Origin(a, dense, 0.5 * float(a @ dense))
+
+
+def _outlying(low: FloatArray, T: FloatArray, w: FloatArray, total: float) -> FloatArray:
+    """Return coefficients (m,) that sum to `total`: all that they may be where −low is smallest beside T.
 
     So much g tells without a solution: it is where rows have few neighbours that they are outliers.
     """
-    low = program.t - T @ np.linalg.lstsq(T, program.t)[0]
-    w, base = program.upper - program.lower, -program.lower
+    low = low - T @ np.linalg.lstsq(T, low)[0]
     order = np.argsort(-low, kind="stable")
     a = np.empty_like(w)
-    a[order] = np.clip(base.sum() - (np.cumsum(w[order]) - w[order]), 0.0, w[order])
-    return a - base
+    a[order] = np.clip(total - (np.cumsum(w[order]) - w[order]), 0.0, w[order])
+    return a
 
 
 @dataclass
@@ -388,16 +442,21 @@ class _Attempt:
 
 
 def _attempt(
-    model: OneClassSVMGB, made: PosedProblem, program: DualProgram, start: FloatArray, tol: float
+    model: OneClassSVMGB,
+    made: PosedProblem,
+    program: DualProgram,
+    start: FloatArray,
+    tol: float,
+    origin: _Origin,
 ) -> _Attempt:
     """Return a solution with the gap of its coefficients, and not that which the solver went by."""
     problem = made.problem
-    found = solve(model, made, problem, [program], start[:, None], tol)
+    found = solve(model, made, problem, [program], start[:, None], tol * origin.tightness)
     c, beta = np.clip(found.c[:, 0], program.lower, program.upper), np.array(found.beta[:, 0])
     near = _ROUNDING * (program.upper - program.lower)
     c = np.where(c <= program.lower + near, program.lower, c)
     c = np.where(c >= program.upper - near, program.upper, c)
-    if made.definite is None and made.parts is None:  # Φc = Φa − νΦw, of which only Φa is not known yet
+    if made.definite is None and made.parts is None:  # Φc = Φa + t, of which only Φa is not known yet
         image = problem.kernel_times((c - program.lower)[:, None])[:, 0] + program.t
     else:
         image = problem.kernel_times(c[:, None])[:, 0]
@@ -407,7 +466,7 @@ def _attempt(
     parts = c, beta, image, problem.T
     objective, gap = program.objective(*parts), program.gap(*parts)
     # Of g that the features express nothing is gained, and rounding is left.
-    unit = max(objective, _LEAST_GAIN * 0.5 * abs(float(program.lower @ program.t)))
+    unit = max(objective + origin.even - origin.level, _LEAST_GAIN * abs(origin.even))
     finite = np.isfinite(gap) and np.isfinite(unit)
     return _Attempt(
         c,

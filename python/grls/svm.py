@@ -12,11 +12,10 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from . import kernels
 from ._models.chosen_in_folds import ChosenInFolds
-from ._models.classification import class_weighted, require_two_classes
+from ._models.classification import class_weighted, classes_of, require_two_classes
 from ._models.machines_in_folds import Machines
 from ._models.pairs_of_classes import (
     Solved,
@@ -289,11 +288,10 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         self._check_parameters()
         with self._timed_fit():
             checked, labels = self._validate(X, y)
-            check_classification_targets(labels)
             given = sample_weights(sample_weight, checked)
             weights = class_weighted(self.class_weight, labels, given)
             counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
-            classes = np.unique(labels[counted])
+            classes = classes_of(labels, counted)
             require_two_classes(len(classes))
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
             samples = self._samples(checked, X, labels, codes, weights)
@@ -485,10 +483,17 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             return
         worst = missed[np.argmax(solution.relative_gap[missed])]
         a, b = classes[pairs[worst]].tolist()
+        remedy = 'raise max_iter or tol, or use solver="ipm"'
+        hidden = solution.rounding[worst]
+        if hidden > max(self.tol, 0.5 * solution.relative_gap[worst]):
+            remedy = (
+                f"of that {hidden:.2g} is what rounding may hide, for the kernel's values are so large that "
+                "those of copies with other labels do not cancel: scale the columns, or normalise the kernel"
+            )
         warnings.warn(
             f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
             f"{a!r} and {b!r}, is left with a relative duality gap of {solution.relative_gap[worst]:.2g} "
-            f'after {solution.iterations[worst]} iterations; raise max_iter or tol, or use solver="ipm"',
+            f"after {solution.iterations[worst]} iterations; {remedy}",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from grls import OneClassSVMGB
+from grls import OneClassSVMGB, one_class
 from grls._models.losses import PIECEWISE, Settings
 from grls._solvers.kernel_problem import KernelProblem
 from grls.features import EstimatorFeatures
@@ -305,3 +305,38 @@ def test_coefficients_that_rounding_keeps_from_their_bounds_do_not_stop_the_solv
         [program], solver="native", tol=1e-4, max_iter=1000, cache_bytes=1e9, start=start[:, None]
     )
     assert found.relative_gap[0] <= 1e-4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("nu", [0.01, 0.2, 0.7])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Gaussian(0.05), Laplace(1.0)], ids=repr)
+def test_many_rows_begin_with_few_coefficients_and_end_at_the_same_optimum(kernel, nu, weighted, monkeypatch):
+    X = points(1300)
+    weights = np.random.default_rng(0).uniform(0.2, 2.0, len(X)) if weighted else None
+    model = OneClassSVMGB(kernel, nu=nu, tol=1e-7).fit(X, sample_weight=weights)
+    monkeypatch.setattr(one_class, "_FEW_ROWS", len(X))
+    all_rows = OneClassSVMGB(kernel, nu=nu, tol=1e-7).fit(X, sample_weight=weights)
+    assert max(model.duality_gap_, all_rows.duality_gap_) <= 1e-7
+    assert_allclose(model.objective_, all_rows.objective_, rtol=1e-6)
+    values = all_rows.decision_function(X)
+    assert_allclose(model.decision_function(X), values, atol=1e-3 * np.abs(values).max())
+    a = whole(model, len(X))
+    total = nu * (len(X) if weights is None else weights.sum())
+    assert_allclose(a.sum(), total, rtol=1e-9)
+    assert np.mean(model.predict(X) == -1) <= nu or weighted
+
+
+def test_of_many_rows_few_kernel_rows_are_evaluated(monkeypatch):
+    X, counted = points(2000), []
+    times = KernelProblem.kernel_times
+    monkeypatch.setattr(
+        KernelProblem,
+        "kernel_times",
+        lambda self, c: (counted.append(np.count_nonzero(c)), times(self, c))[1],
+    )
+    model = OneClassSVMGB(Gaussian(2.0), nu=0.02).fit(X)
+    assert counted[0] == 500
+    assert max(counted[1:]) <= len(model.support_) + 10
+    counted.clear()
+    OneClassSVMGB(Gaussian(0.02), nu=0.02).fit(X)  # no row is nearer to others than any
+    assert max(counted) == 2000

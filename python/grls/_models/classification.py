@@ -41,6 +41,21 @@ def row_counts(estimator: Any, labels: Any, weights: FloatArray | None) -> Float
     return np.asarray(weights / costs)
 
 
+_NAMES = "biuUS"  # kinds of arrays whose values can be nothing but labels
+
+
+def classes_of(labels: Any, counted: Any) -> Any:
+    """Return the classes of checked labels (m,), sorted, of those that count; ValueError for no labels.
+
+    What scikit-learn looks for are numbers that a regression is for: there are none among integers and text,
+    and of many different ones its warning tells.
+    """
+    classes = np.unique(labels[counted])
+    if labels.dtype.kind not in _NAMES or 2 * len(classes) > len(labels):
+        check_classification_targets(labels)
+    return classes
+
+
 def require_two_classes(n_classes: int) -> None:
     """Raise ValueError where there is only one class."""
     if n_classes < 2:

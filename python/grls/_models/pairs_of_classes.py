@@ -187,6 +187,7 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
         seconds.append(perf_counter() - begin)
     return SvmSolution(
         c=c,
+        image=Phi @ c,
         beta=beta,
         objective=np.array([found.objective for found in solved]),
         relative_gap=np.array([found.duality_gap for found in solved]),
@@ -210,6 +211,7 @@ class Solved:
     converged: NDArray[np.bool_]  # as the solver says
     objective: FloatArray
     relative_gap: FloatArray
+    rounding: FloatArray  # what of it is no gap that is known, but what rounding may hide
     bias_solver: NDArray[np.object_]  # who found β
 
     def improve(self, other: Solved) -> None:
@@ -217,7 +219,7 @@ class Solved:
         better = other.relative_gap < self.relative_gap
         for name in ("c", "beta"):
             getattr(self, name)[:, better] = getattr(other, name)[:, better]
-        for name in ("converged", "objective", "relative_gap", "bias_solver"):
+        for name in ("converged", "objective", "relative_gap", "rounding", "bias_solver"):
             getattr(self, name)[better] = getattr(other, name)[better]
         self.iterations = self.iterations + other.iterations
         self.seconds = self.seconds + other.seconds
@@ -231,7 +233,7 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
     bounds = C * problem.weights_or_ones[samples.rows]
     own = c[at]
     inside = within_bounds(samples.y, own, bounds)
-    image = problem.kernel_times(c)
+    image = np.asarray(solution.image)
     values = feasible = image[at]
     if not np.array_equal(inside, own):
         everywhere = np.zeros_like(c)
@@ -245,7 +247,7 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
     objective, relative_gap = certify_all(
         samples.starts, samples.y, bounds, own, (problem.T @ beta)[at], values, inside, feasible
     )
-    relative_gap = relative_gap + _rounding(task, bounds, inside, objective)
+    rounding = _rounding(task, bounds, inside, objective)
     return Solved(
         c,
         beta,
@@ -254,7 +256,8 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
         np.array(solution.seconds),
         np.array(solution.converged, dtype=bool),
         objective,
-        relative_gap,
+        relative_gap + rounding,
+        rounding,
         np.array(bias_solver, dtype=object),
     )
 

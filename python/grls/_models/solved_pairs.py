@@ -66,9 +66,10 @@ def _separate(task: Task, C: float, solved: Solved, missed: NDArray[np.intp], go
         beta = np.zeros(part.T.shape[1])
         beta[kept] = found.beta
         verdict = certify(part, nothing, beta, nothing)
-        if verdict.relative_gap < solved.relative_gap[p]:
+        if verdict.relative_gap < solved.relative_gap[p] - solved.rounding[p]:
             solved.c[:, p], solved.beta[:, p] = 0.0, beta
             solved.objective[p], solved.relative_gap[p] = verdict.objective, verdict.relative_gap
+            solved.rounding[p] = 0.0
             solved.bias_solver[p], solved.converged[p] = found.solver, True
 
 
@@ -94,6 +95,7 @@ def hard_margin(model: Any, task: Task, start: FloatArray | None) -> tuple[Solve
                 raise _overlap(task, p, verdicts[p].widest / unit)
         solved.objective = np.array([verdict.objective for verdict in verdicts])
         solved.relative_gap = np.array([verdict.relative_gap for verdict in verdicts])
+        solved.rounding = np.zeros(n_pairs)
         if found is None:
             found = solved
         else:
