@@ -42,7 +42,7 @@ _LOST = 0.1  # relative gap of such models that rounding errors have made
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
 _ROUNDS_OF_CHOICE, _CLOSE = 4, 0.1  # of γ, that scale and the outliers in turns; of log scale, where they end
 _LEFT_OUT_AT = 50  # values of γ at least, where leaving out rows has a closed form
-_STIFFER = (1.0, 50.0, 2500.0, 0.02)  # times γ by folds, where reweighted least squares start
+_STIFFER = (1.0, 50.0, 2500.0)  # times γ by folds, where reweighted least squares start
 _LAST_LOOKS = 4  # at the outliers, with everything else chosen
 
 
@@ -474,7 +474,7 @@ class _FoldModels:
         return predictions
 
     def starts(self, gamma: float) -> list[Start]:
-        """Return the models of γ and of some that are stiffer and more flexible."""
+        """Return the models of γ and of larger ones: what is stiff does not bend to a few outliers."""
         tried = np.array(sorted(self.fits))
         wanted = gamma * np.array(_STIFFER)
         nearest = [tried[np.argmin(np.abs(np.log(tried / each)))] for each in wanted]

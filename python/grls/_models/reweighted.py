@@ -45,8 +45,8 @@ class Reweighted:
     def loss(self, y: FloatArray, weights: FloatArray, scale: float) -> float:
         """Return the mean loss of rows left out at a scale of the noise; outliers cost a little more.
 
-        Huber's loss where they begin would make it free to call a row one that is badly predicted when left
-        out, as rows at the border are. They cost the square instead.
+        Were it Huber's loss where they begin, it would be free to call a row one that others predict badly,
+        as rows at the ends of the data are. It is the square there.
         """
         kept = self.kept
         share = float(weights[kept].sum() / weights.sum())
@@ -183,7 +183,7 @@ class HuberChoice:
 
 
 def _bounded_loss(errors: FloatArray, weights: FloatArray, scale: float) -> float:
-    """Return the mean of Huber's loss, errors beyond the reach of outliers counting as these."""
+    """Return the mean of Huber's loss, errors beyond where outliers begin counting as those."""
     known = np.isfinite(errors)  # a row alone may tell the coefficient of a feature
     if not known.any():
         return np.inf
