@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from ._models.families import FAMILIES
 from ._models.family_summary import FamilySummary
 from ._models.loss_fit import LossFit
 from ._models.losses import PIECEWISE, Settings
+from ._models.outlier_look import OutlierLook, are_others, rows_without_outliers
 from ._models.piecewise import fit_piecewise
 from ._models.progress import Stages
 from ._models.regression import Regression
-from ._models.robust_scale import robust_scale, spread_of, weighted_median
+from ._models.robust_scale import FAR, robust_scale, spread_of, weighted_median
 from ._models.samples import Samples, Training
 from ._models.smooth_regression import has_family
 from ._selection import kernel_choice, metric
-from ._selection.choice import Choice
+from ._selection.choice import Choice, squared_error
 from ._selection.starts import drawn_rows
 from ._solvers.rows import distinct_rows
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
@@ -38,8 +40,8 @@ _ENGINES: dict[str, Callable[[Any, Training], LossFit]] = dict.fromkeys(PIECEWIS
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # targets, so that nothing overflows or vanishes
 
-# Robust standard deviations beyond which targets do not choose the kernel: of the noise, and of all of y.
-_FAR, _FAR_FROM_MEDIAN = 3.0, 5.0
+_FAR_FROM_MEDIAN = 5.0  # robust standard deviations of all of y: outliers where the noise is not known
+_WITHOUT_OUTLIERS = ("huber", "absolute")  # losses whose kernel is chosen by the other rows
 _LEAST_ROWS, _ROWS_OF_FIRST_FIT = 10, 400  # that tell the noise
 
 
@@ -523,10 +525,7 @@ class GRRegressor(Regression, FamilySummary):
         return Settings(level, float(self.epsilon), delta)
 
     def _label_columns(self, samples: Samples) -> FloatArray:
-        """Return targets without outliers, for least squares to choose the kernel."""
-        if self.loss in FAMILIES:
-            return self._working_responses(samples)
-        return np.column_stack([_without_outliers(samples, y) for y in samples.targets.T])
+        return self._working_responses(samples) if self.loss in FAMILIES else samples.targets
 
     def _chosen_kernel(
         self,
@@ -535,11 +534,32 @@ class GRRegressor(Regression, FamilySummary):
         prepare: Callable[[kernels.Kernel], kernels.Kernel],
         stages: Stages,
     ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
-        if not isinstance(self.regularization, str):
-            return super()._chosen_kernel(choose, training, prepare, stages)
-        choose.counts = training.samples.weights
-        kernel, record = kernel_choice.choose_kernel(choose, noisy=True, prepare=prepare, stages=stages)
         samples = training.samples
+        looks: list[OutlierLook] = []
+        rows = np.arange(training.n_samples)
+        if self.loss not in FAMILIES:
+            looks = [_first_look(samples, y) for y in samples.targets.T]
+            choose = _drawn_in(choose, looks)
+            if self.loss in _WITHOUT_OUTLIERS:
+                rows = rows_without_outliers(looks, samples.targets)
+        if not isinstance(self.regularization, str):
+            return super()._chosen_kernel(choose.among(rows), training, prepare, stages)
+        choose.counts = samples.weights
+
+        def chosen_by(rows: Any) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+            part = choose.among(rows)
+            return kernel_choice.choose_kernel(part, noisy=True, prepare=prepare, stages=stages)
+
+        kernel, record = chosen_by(rows)
+        if self.loss in _WITHOUT_OUTLIERS:
+            # The kernel of the first look was nobody's choice.
+            drawn = drawn_rows(samples.X, _ROWS_OF_FIRST_FIT)
+            drawn = np.arange(training.n_samples) if drawn is None else drawn
+            pairs = zip(looks, samples.targets.T, strict=True)
+            looks = [look.with_kernel(kernel, training, y, drawn) for look, y in pairs]
+            again = rows_without_outliers(looks, samples.targets)
+            if are_others(again, rows, training.n_samples):
+                kernel, record = chosen_by(again)
         kernel, samples.X = metric.seen_by(kernel, record, samples.X, samples.weights)
         return kernel, record
 
@@ -567,17 +587,15 @@ def _require_range(targets: FloatArray) -> None:
             )
 
 
-def _without_outliers(samples: Samples, y: FloatArray) -> FloatArray:
-    """Return targets (m,), the outliers of a first fit moved to where the noise ends.
+def _first_look(samples: Samples, y: FloatArray) -> OutlierLook:
+    """Return what Huber's loss with a kernel that needs no choice makes of at most some rows.
 
-    The first fit has a kernel that needs no choice, and at most some rows. Where they tell no noise, as where
-    a fold has nothing to be predicted from, the median of all rows takes its place.
+    Where they tell no noise, as where a fold has nothing to be predicted from, the median of all rows takes
+    its place.
     """
     rows = drawn_rows(samples.X, _ROWS_OF_FIRST_FIT)
     rows = np.arange(len(y)) if rows is None else rows
     weights = np.ones(len(y)) if samples.weights is None else samples.weights
-    f = np.full(len(y), weighted_median(y, weights))
-    reach = _FAR_FROM_MEDIAN * robust_scale(y - f, weights)
     X = samples.X[rows]
     points = X[distinct_rows(X)[0]]
     if points.shape[0] >= _LEAST_ROWS:
@@ -588,8 +606,16 @@ def _without_outliers(samples: Samples, y: FloatArray) -> FloatArray:
             warnings.simplefilter("ignore", ConvergenceWarning)
             first.fit(X, y[rows], weights[rows])
         if first.scale_ > 0:
-            f, reach = first.predict(samples.X), _FAR * first.scale_
-    return np.clip(y, f - reach, f + reach)
+            return OutlierLook(first.predict(samples.X), FAR * first.scale_)
+    f = np.full(len(y), weighted_median(y, weights))
+    return OutlierLook(f, _FAR_FROM_MEDIAN * robust_scale(y - f, weights))
+
+
+def _drawn_in(choose: Choice, looks: list[OutlierLook]) -> Choice:
+    """Return the choice for targets whose outliers are where these begin."""
+    pairs = zip(looks, choose.targets.T, strict=True)
+    targets = np.column_stack([look.drawn_in(y) for look, y in pairs])
+    return replace(choose, targets=targets, loss=squared_error(targets, choose.problem.weights))
 
 
 def _levels(quantiles: Any) -> list[float]:

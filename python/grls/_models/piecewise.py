@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,8 @@ from .definite import DefiniteProblem
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from .loss_fit import GammaPath, LossFit
 from .losses import PIECEWISE, Settings, Terms
-from .robust_scale import EFFICIENT, robust_scale, spread_of
+from .reweighted import HuberChoice, Start
+from .robust_scale import EFFICIENT, FAR, robust_scale, spread_of
 from .samples import Training, require_rows_alone
 
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
@@ -38,9 +40,10 @@ _GAP_OF_JOINT = 1e-6  # relative, of levels that are solved for at once: a few s
 _ROUNDING = 1e-10  # of the range of y: levels that cross by no more do not
 _LOST = 0.1  # relative gap of such models that rounding errors have made
 _SCALES, _SETTLED = 12, 0.01  # rounds of the noise's scale; where they end
-_FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 _ROUNDS_OF_CHOICE, _CLOSE = 4, 0.1  # of γ, that scale and the outliers in turns; of log scale, where they end
-_WINDOW = 50.0  # times the last γ, where the next of these rounds begins
+_LEFT_OUT_AT = 50  # values of γ at least, where leaving out rows has a closed form
+_STIFFER = (1.0, 50.0, 2500.0)  # times γ by folds, where reweighted least squares start
+_LAST_LOOKS = 4  # at the outliers, with everything else chosen
 
 
 @dataclass
@@ -259,7 +262,7 @@ class _Output:
     def _tell_outliers(self, found: PiecewiseSolution) -> bool:
         """Look which rows are outliers of this fit, and return whether they are others than before."""
         before = self.is_outlier
-        self.is_outlier = np.abs(self.y - found.f[:, 0]) > _FAR * self.scale
+        self.is_outlier = np.abs(self.y - found.f[:, 0]) > FAR * self.scale
         return not np.array_equal(before, self.is_outlier)
 
     def _solve(self, start: FloatArray | None, tol: float | None = None) -> PiecewiseSolution:
@@ -281,40 +284,96 @@ class _Output:
             self.gap[k] = program.relative_gap(*parts)
 
     def _choose(self) -> PiecewiseSolution:
-        """Choose γ by folds, on some of the rows where they are many; in turns with scale and outliers."""
+        """Choose γ on some of the rows where they are many; where δ follows the noise, in turns with that."""
         model, made = self.model, self.made
         if made.choice is None:
             made.choice = _rows_of_choice(model, self.training, made.problem)
         part = made.choice
-        y = self.y[part.rows]
-        search = _FoldModels(self, part, y)
-        gammas, least = gammas_to_try(model.regularization_grid)
+        search = _FoldModels(self, part, self.y[part.rows])
         # What stays the same with more rows is γΣw.
         to_part = float(self.weights.sum() / search.weights.sum())
-        solution = None
-        for _ in range(_ROUNDS_OF_CHOICE):
-            unit = to_part if least is None else search.unit()
+        gammas, least = gammas_to_try(model.regularization_grid)
+        unit = to_part if least is None else search.unit()
+
+        def by_folds() -> FoldSelection:
             found = search.choose(gammas * unit, None if least is None else least * unit)
             self.gamma = found.chosen / to_part
-            if least is not None:  # the next time from a little above
-                gammas = gammas[gammas <= max(_WINDOW * found.chosen / unit, float(gammas[-3:].max()))]
+            self.path = GammaPath(found.path / to_part, found.criterion, self._of_all(found.predictions))
             model._stages.done("regularization")
-            if not self.estimates_scale:
-                solution = self._solve(None)
-                break
-            known = np.isfinite(found.predictions[:, 0])
-            scale = robust_scale((y - found.predictions[:, 0])[known], search.weights[known])
-            close = not scale > 0 or abs(np.log(scale / self.scale)) < _CLOSE
-            if not close:
-                self.set_scale(scale)
+            return found
+
+        found = by_folds()
+        if not self.estimates_scale:
+            return self._solve(None)
+        if model.regularization == "auto" and isinstance(model.cv, int | np.integer):
+            chosen = self._reweighted(search.starts(found.chosen), part, to_part)
+            if chosen is not None:
+                return chosen
+        return self._in_turns(found, search, by_folds)
+
+    def _of_all(self, predictions: FloatArray) -> FloatArray:
+        """Return predictions of the rows of the choice beside all others, which have none."""
+        assert self.made.choice is not None
+        out = np.full((len(self.y), len(self.levels)), np.nan)
+        out[self.made.choice.rows] = predictions
+        return out
+
+    def _take_scale(self, predictions: FloatArray, search: _FoldModels) -> bool:
+        """Take the scale of rows left out, unless it is close to the last one; return whether it was."""
+        errors = search.y - predictions
+        known = np.isfinite(errors)
+        scale = robust_scale(errors[known], search.weights[known])
+        close = not scale > 0 or abs(np.log(scale / self.scale)) < _CLOSE
+        if not close:
+            self.set_scale(scale)
+        return bool(close)
+
+    def _in_turns(
+        self, found: FoldSelection, search: _FoldModels, by_folds: Callable[[], FoldSelection]
+    ) -> PiecewiseSolution:
+        """Let γ by folds, scale and outliers take turns until none changes."""
+        solution: PiecewiseSolution | None = None
+        for turn in range(_ROUNDS_OF_CHOICE):
+            if turn:
+                found = by_folds()
+            close = self._take_scale(found.predictions[:, 0], search)
             solution = self._solve(None if solution is None else np.array(solution.c))
             if not self._tell_outliers(solution) and close:
+                return solution
+        assert solution is not None
+        return self._solve(np.array(solution.c))
+
+    def _reweighted(
+        self, starts: list[Start], part: _RowsOfChoice, to_part: float
+    ) -> PiecewiseSolution | None:
+        """Choose γ, scale and outliers by least squares with the weights of Huber's loss.
+
+        None where that cannot be; then nothing is changed.
+        """
+        model, rows = self.model, part.rows
+        grid, shifts = model.regularization_grid, np.array([])
+        total = float(part.problem.weights_or_ones.sum())
+        given = np.ndim(grid) > 0
+        if given:
+            shifts = gammas_to_try(grid)[0][::-1] * to_part * total
+        tried = shifts if given else max(int(grid), _LEFT_OUT_AT)
+        found = HuberChoice(part.problem, self.y[rows], tried).follow(starts)
+        if found is None:
+            return None
+        c = np.zeros((len(self.y), 1))
+        c[rows, 0] = found.c
+        self.set_scale(found.scale)
+        f = self.made.problem.kernel_times(c)[:, 0] + self.made.problem.T @ found.beta
+        self.is_outlier = np.abs(self.y - f) > FAR * self.scale
+        self.gamma = found.shift / total / to_part
+        path = gammas_to_try(grid)[0][::-1] if given else found.shifts / total / to_part
+        self.path = GammaPath(path, found.criterion, self._of_all(found.left_out[:, None]))
+        model._stages.done("regularization")
+        solution = self._solve(np.where(self.is_outlier[:, None], 0.0, c))
+        for _ in range(_LAST_LOOKS):
+            if not self._tell_outliers(solution):
                 break
-        else:
-            solution = self._solve(None if solution is None else np.array(solution.c))
-        predictions = np.full((len(self.y), len(self.levels)), np.nan)
-        predictions[part.rows] = found.predictions
-        self.path = GammaPath(found.path / to_part, found.criterion, predictions)
+            solution = self._solve(np.array(solution.c))
         return solution
 
 
@@ -359,6 +418,7 @@ class _FoldModels:
         self.weights, self.rows = part.problem.weights_or_ones, part.rows
         self.start: FloatArray | None = None
         self.last = np.nan
+        self.fits: dict[float, Start] = {}  # of each γ: what the models of all folds say in the mean
 
     @property
     def counted(self) -> FloatArray:
@@ -376,7 +436,7 @@ class _FoldModels:
         terms = self.output.terms()
 
         # Where the scale of the noise is known, an outlier has no say in the choice.
-        most = _FAR * self.output.scale if self.output.estimates_scale else np.inf
+        most = FAR * self.output.scale if self.output.estimates_scale else np.inf
 
         def loss(predictions: FloatArray) -> FloatArray:
             residuals = np.clip(self.y[:, None] - predictions, -most, most)
@@ -406,7 +466,19 @@ class _FoldModels:
         for k, fold in enumerate(self.folds):
             out = fold.left_out
             predictions[out] = found.f[out, k * n_levels : (k + 1) * n_levels]
+        if self.output.estimates_scale:
+            errors = self.y - predictions[:, 0]
+            known = np.isfinite(errors)
+            scale = robust_scale(errors[known], self.weights[known])
+            self.fits[gamma] = Start(np.asarray(found.f.mean(axis=1)), scale)
         return predictions
+
+    def starts(self, gamma: float) -> list[Start]:
+        """Return the models of γ and of larger ones: what is stiff does not bend to a few outliers."""
+        tried = np.array(sorted(self.fits))
+        wanted = gamma * np.array(_STIFFER)
+        nearest = [tried[np.argmin(np.abs(np.log(tried / each)))] for each in wanted]
+        return [self.fits[each] for each in dict.fromkeys(nearest) if self.fits[each].scale > 0]
 
 
 def solve(

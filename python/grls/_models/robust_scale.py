@@ -7,6 +7,7 @@ import numpy as np
 from .._validation import FloatArray
 
 EFFICIENT = 1.345  # Huber's δ in standard deviations: 95 % as efficient as least squares with normal noise
+FAR = 3.0  # standard deviations of the noise from where on a residual is an outlier
 
 _NORMAL = 1.4826  # standard deviations of a normal in units of the median absolute deviation
 

@@ -37,7 +37,7 @@ class Choice:
     def on(self, most: int) -> Choice:
         """Return the choice on the rows of at most so many points, by the squared error."""
         rows = drawn_rows(self.problem.X, most)
-        return self if rows is None else self._of(rows)
+        return self if rows is None else self.among(rows)
 
     def at(self, points: Any) -> Choice:
         """Return the choice for kernels that read the rows otherwise."""
@@ -48,7 +48,7 @@ class Choice:
         rows = drawn_rows(self.problem.X, (len(distinct_rows(self.problem.X)[0]) + 1) // 2)
         if rows is None:
             raise ValueError("one point has no halves")
-        return self._of(rows), self._of(np.setdiff1d(np.arange(len(self.targets)), rows))
+        return self.among(rows), self.among(np.setdiff1d(np.arange(len(self.targets)), rows))
 
     def error_elsewhere(self, kernel: Kernel, others: Choice) -> float:
         """Return the squared error at other rows of the model with a kernel and its best γ here."""
@@ -63,7 +63,8 @@ class Choice:
         at = kernel.times(others.problem.X, problem.X, found.c) + others.problem.T @ found.beta
         return float(np.mean(squared_error(others.targets, others.problem.weights)(at)))
 
-    def _of(self, rows: Any) -> Choice:
+    def among(self, rows: Any) -> Choice:
+        """Return the choice on some of the rows, by the squared error."""
         targets = self.targets[rows]
         weights = self.problem.weights_or_ones[rows]
         problem, criterion, labels = self.problem.take(rows, weights), self.criterion, None
