@@ -218,8 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [int(size) for size in options.sizes or SIZES[options.scene]]
     limit = {"limit": options.limit} if options.scene == "peers" else {}
     table = SCENES[options.scene](sizes, options.tol, **limit)
+    known = facts(ROOT)  # before the tables make the tree another one
     write_csv(options.out / f"{options.scene}.csv", table)
-    known = facts(ROOT)
     told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
     command = (
         f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
