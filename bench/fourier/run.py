@@ -72,7 +72,7 @@ GIVEN, GAMMA, BOTH = "γ given", "γ chosen", "γ and width chosen"
 
 
 def fourier(X: Any, y: Any, tol: float, left: str) -> FourierGRLSRegressor:
-    """Return the model, fitted: γ that of the truth's variances, or γ, or γ and the width, left to the data."""
+    """Return the model, fitted: γ that of the truth, or γ, or γ and the width, left to the data."""
     options: dict[str, Any] = {"regularization": NOISE**2 / len(X) if left == GIVEN else "reml"}
     if left == BOTH:
         options["optimize"] = True
@@ -218,8 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [int(size) for size in options.sizes or SIZES[options.scene]]
     limit = {"limit": options.limit} if options.scene == "peers" else {}
     table = SCENES[options.scene](sizes, options.tol, **limit)
+    known = facts(ROOT)  # before the tables make the tree another one
     write_csv(options.out / f"{options.scene}.csv", table)
-    known = facts(ROOT)
     told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
     command = (
         f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"

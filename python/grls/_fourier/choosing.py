@@ -162,9 +162,9 @@ class Choosing(RowReading):
         if self.regularization != "holdout":
             total = sums.total
             warn_of_unusual_weights(np.array([total.weight / total.rows]), self.regularization)
-        if choice.at_least:
+        if choice.least is not None:
             warn(
-                f"{self.regularization!r} asks for less regularization than {choice.regularization:.3g}, the "
+                f"{self.regularization!r} asks for less regularization than {choice.least:.3g}, the "
                 f"least that modes with a kernel error of {plan.modes.kernel_error:.2g} allow: a noise below "
                 "what they leave out of the kernel cannot be told; lower tol, or give regularization",
                 UserWarning,

@@ -35,7 +35,7 @@ class Choice:
     criterion: FloatArray  # (g,)
     regularization: float
     value: float  # the criterion there
-    at_least: bool = False  # it is the smallest γ that the modes allow, and the criterion asks for less
+    least: float | None = None  # the smallest γ that the modes allow, where the criterion asks for less
     bend: float = np.nan  # the second derivative by log γ, in units of twice a log-likelihood
 
 
@@ -165,7 +165,7 @@ def choose(
     _require_rows(by, fitted, held_out)
     shifts, relative = shifts_to_try(grid, fitted.degrees, fitted.weight)
     criterion = _Criterion(by, fitted, held_out, max_iter, report)
-    at_least = False
+    least = None
     if not relative:
         for s in np.sort(shifts)[::-1].tolist():
             criterion(s)
@@ -176,7 +176,8 @@ def choose(
             start = _scanned(criterion, np.unique(np.maximum(shifts, low)))
         elif by == "reml" and np.isnan(bend):
             bend = _expected_bend(fitted, float(np.clip(start, low, shifts[-1])))
-        at_least, bend = _descend(criterion, start, low, float(shifts[-1]), bend)
+        at_end, bend = _descend(criterion, start, low, float(shifts[-1]), bend)
+        least = low / fitted.weight if at_end else None
     tried = {s: reading.value for s, reading in criterion.readings.items()}
     best = min(tried, key=lambda s: tried[s])
     if not np.isfinite(tried[best]):
@@ -186,7 +187,7 @@ def choose(
         )
     path = np.array(sorted(tried))
     values = np.array([tried[s] for s in path])
-    return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], at_least, bend)
+    return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], least, bend)
 
 
 def _expected_bend(system: System, s: float) -> float:
@@ -223,7 +224,7 @@ def _descend(criterion: _Criterion, start: float, low: float, high: float, bend:
     for _ in range(_READINGS):
         slope = slopes[t] = criterion(float(np.exp(t))).slope
         bend = _local_bend(slopes, t, bend)
-        if bend > 0 and slope**2 < 2 * _NO_GAIN * bend:
+        if bend > 0 and abs(slope) < np.sqrt(2 * _NO_GAIN * bend):
             break
         step = -slope / bend if bend > 0 else -np.sign(slope) * _FIRST_STEP * min(len(slopes), 2)
         new = float(np.clip(t + np.clip(step, -_LONGEST_STEP, _LONGEST_STEP), *ends))
