@@ -223,10 +223,20 @@ def scene_dask(quick: bool, repeats: int) -> list[Row]:
         if not np.allclose(values, reference, atol=1e-8):
             raise SystemExit(f"{name} gives other answers")
     best = {name: min(seconds) for name, seconds in times.items()}
-    return [
-        row(f"dask, n={n}, M={M}", name, seconds, ratio=round(best["Dask, 1 worker"] / seconds, 2))
+    scene = f"dask, n={n}, M={M}"
+    out = [
+        row(scene, name, seconds, ratio=round(best["Dask, 1 worker"] / seconds, 2))
         for name, seconds in best.items()
     ]
+    workers = best["Dask, 1 worker"] / best["Dask, 2 workers"]
+    threads = best["in memory, 1 thread"] / best["in memory, 2 threads"]
+    together = row(
+        scene,
+        "2 workers: speed-up ÷ that of 2 threads",
+        best["Dask, 2 workers"],
+        ratio=round(workers / threads, 3),
+    )
+    return [*out, together]
 
 
 def scene_regression(quick: bool, repeats: int) -> list[Row]:

@@ -94,11 +94,13 @@ class Solver {
     core_->rotate(context, U, eigenvalues);
   }
 
-  Matrix<double> effects(const Matrix<double>& Y, const Matrix<double>& c, const Matrix<double>& beta,
-                         int threads) const {
-    Context context = make_context(threads);
-    const py::gil_scoped_release unlocked;
-    return core().effects(context, Y, c, beta);
+  py::tuple free_part(const Matrix<double>& Y, const Matrix<double>& c, int threads) const {
+    FreePart found = [&] {
+      Context context = make_context(threads);
+      const py::gil_scoped_release unlocked;
+      return core().free_part(context, Y, c);
+    }();
+    return py::make_tuple(std::move(found.beta), std::move(found.effects));
   }
 
   py::tuple covariance(const Matrix<double>& K, const Matrix<double>& T_new,
@@ -150,8 +152,7 @@ void register_matrix_free(py::module_& m) {
       .def("project", &Solver::project, py::kw_only(), py::arg("X"))
       .def("multiply", &Solver::multiply, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
       .def("coordinates", &Solver::coordinates, py::kw_only(), py::arg("V"), py::arg("threads") = 0)
-      .def("effects", &Solver::effects, py::kw_only(), py::arg("Y"), py::arg("c"), py::arg("beta"),
-           py::arg("threads") = 0)
+      .def("free_part", &Solver::free_part, py::kw_only(), py::arg("Y"), py::arg("c"), py::arg("threads") = 0)
       .def_property_readonly(
           "gram", [](const Solver& self) { return self.core().gram(); },
           "(r, r) of the preconditioner's functions, its lower triangle, until they are rotated")

@@ -363,16 +363,19 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   return out;
 }
 
-Matrix<double> MatrixFree::effects(const Context& context, const Matrix<double>& Y, const Matrix<double>& c,
-                                   const Matrix<double>& beta) const {
+FreePart MatrixFree::free_part(const Context& context, const Matrix<double>& Y,
+                               const Matrix<double>& c) const {
   const Index m = samples(), k = Y.cols();
   require(Y.rows() == m && c.rows() == m && c.cols() == k, "the targets have shape (", Y.rows(), ", ", k,
           "), the coefficients (", c.rows(), ", ", c.cols(), ") for ", m, " samples");
-  require(beta.rows() == basis_.n_features && beta.cols() == k, "the features' coefficients have shape (",
-          beta.rows(), ", ", beta.cols(), "), expected (", basis_.n_features, ", ", k, ")");
-  if (groups_.groups() == 0) return Matrix<double>(0, k);
   const Matrix<double> z = roots_.size() > 0 ? Matrix<double>(roots_.cwiseInverse().asDiagonal() * c) : c;
-  return groups_.means(weighted(Y) - kernel_product<double>(context, z)) - feature_means_ * beta;
+  const Matrix<double> weighted_Y = weighted(Y);
+  FreePart out;
+  out.beta = basis_.feature_coefficients(Q_.transpose() * weighted_Y - PhiQ_.transpose() * z);
+  out.effects.resize(0, k);
+  if (groups_.groups() > 0)
+    out.effects = groups_.means(weighted_Y - kernel_product<double>(context, z)) - feature_means_ * out.beta;
+  return out;
 }
 
 // What is in the groups of the points, of the p that has their features: W½D (DᵀWD)⁻¹ d, (m, n).

@@ -42,6 +42,11 @@ struct MatrixFreeSolution {
   double seconds = 0;
 };
 
+// Coefficients of the features (l, k), and effects of the groups (G, k).
+struct FreePart {
+  Matrix<double> beta, effects;
+};
+
 // What points are asked about: kernel values with the samples (m, n), features (n, l) there, and the groups
 // (n), where these have effects: one past the last stands for the mean effect of all samples.
 struct AskedPoints {
@@ -87,9 +92,9 @@ class MatrixFree {
                          const GradientsOptions& options,
                          const std::optional<FirstGuess<Matrix<double>>>& guess) const;
 
-  // The effects (G, k) of the groups in the model with the coefficients c (m, k) and beta (l, k) of Y (m, k).
-  Matrix<double> effects(const Context& context, const Matrix<double>& Y, const Matrix<double>& c,
-                         const Matrix<double>& beta) const;
+  // What is free beside kernel coefficients c (m, k) of targets Y (m, k); it is linear in both. The effects
+  // cost a product.
+  FreePart free_part(const Context& context, const Matrix<double>& Y, const Matrix<double>& c) const;
 
   // What is to be added to the prior covariance (n, n) of points, or to its diagonal (n, 1), for the
   // posterior's, in units of the kernel variance. With the p in the span of W½[D T] that has the same

@@ -43,12 +43,13 @@ _PARAMETERS = """Parameters
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. An effect
         for each of many levels of a column: `grls.features.Groups`, of which ``solver="cg"`` makes no
         columns.
-    regularization : float or {{"loo", "logo", "gcv", "reml"}}, default="loo"
+    regularization : float or {{"loo", "logo", "gcv", "reml", "holdout"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
         of ``fit(X, y, groups=…)``, such as subjects or blocks of a map), generalised cross-validation, or
         the restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
-        leave-one-out leaves out one.
+        leave-one-out leaves out one. "holdout", for ``solver="cg"``: the error on a tenth of the rows, chosen
+        by their contents, of the model of the others; the coefficients are then those of all rows.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
         between its neighbours. Or the values themselves, of which one is chosen.
@@ -100,8 +101,8 @@ _PARAMETERS = """Parameters
         "cg" stores no matrix: conjugate gradients evaluate the kernel again in every step, so that memory
         grows as m. It is for more samples than a matrix has room for. γ is a number, or chosen by "gcv" or
         "reml" with traces that 16 random vectors estimate (`random_state`), for several fits' worth of work;
-        `regularization_range_` tells what they leave open. Variances of m/50 points or fewer at a time are
-        solved for; more need the factor of a matrix.
+        `regularization_range_` tells what they leave open. "holdout" needs no random vectors. Variances of
+        m/50 points or fewer at a time are solved for; more need the factor of a matrix.
     tol : float, default=1e-8
         Relative residual at which conjugate gradients stop.
     max_iter : int, default=1000
@@ -140,7 +141,8 @@ _PARAMETERS = """Parameters
     regularization_path_ : ndarray of shape (g,)
         The γ tried, when γ was chosen.
     regularization_range_ : ndarray of shape (2,) or (2, k)
-        With ``solver="cg"``, when γ was chosen: what each half of the random vectors would have chosen.
+        With ``solver="cg"``, when "gcv" or "reml" chose γ: what each half of the random vectors would have
+        chosen.
     criterion_path_ : ndarray of shape (g,) or (g, k)
         The criterion there; smaller is better, and infinite where the matrix is not positive definite.
     optimization_ : Optimization or GridSearch

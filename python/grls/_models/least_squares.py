@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from .. import kernels
-from .._selection import by_gradients, kernel_choice, kernel_parameters, metric, regularization
+from .._selection import by_gradients, by_holdout, kernel_choice, kernel_parameters, metric, regularization
 from .._selection.choice import Choice, squared_error
 from .._selection.variances import GivenVariances
 from .._solvers import matrix_free, memory
@@ -36,7 +36,7 @@ from .rounding import warn_of_rounding
 from .samples import FreeFeatures, Samples, Training, require_groups
 from .summaries import Solved, require_exact
 
-_CRITERIA = (*regularization.CRITERIA, "logo")
+_CRITERIA = (*regularization.CRITERIA, "logo", "holdout")
 
 
 class LeastSquaresMachine(GroupedMachine):
@@ -185,18 +185,29 @@ class LeastSquaresMachine(GroupedMachine):
 
     def _choose_by_gradients(self, chosen: Chosen, samples: Samples, grid: Any) -> Chosen:
         """Choose γ where no matrix is stored, of what is chosen but for that."""
-        found = by_gradients.select(
-            chosen.problem,
-            samples.targets,
-            str(self.regularization),
-            grid,
-            per_output=self.per_output,
-            counts=self._row_counts(samples),
-            variances=self._given_variances(),
-            seed=self.random_state,
-            max_iter=self.max_iter,
-            report=self._stages.report,
-        )
+        targets, weights = samples.targets, samples.weights
+        common: dict[str, Any] = {
+            "per_output": self.per_output,
+            "max_iter": self.max_iter,
+            "report": self._stages.report,
+        }
+
+        def loss(rows: Any, predictions: FloatArray) -> FloatArray:
+            return self._loo_loss(targets[rows], predictions, None if weights is None else weights[rows])
+
+        if self.regularization == "holdout":
+            found = by_holdout.select(chosen.problem, targets, grid, loss, **common)
+        else:
+            found = by_gradients.select(
+                chosen.problem,
+                targets,
+                str(self.regularization),
+                grid,
+                counts=self._row_counts(samples),
+                variances=self._given_variances(),
+                seed=self.random_state,
+                **common,
+            )
         self._stages.done("regularization")
         selection = found.selection
         return replace(chosen, regularization=selection.chosen, selection=selection, by_gradients=found)
@@ -297,7 +308,7 @@ class LeastSquaresMachine(GroupedMachine):
         self._forget("optimization_", "criterion_surface_", "_estimation_error")
         self._forget("_posterior_kept", "_solver_kept")
         self._forget("metric_", "feature_importances_", "regularization_range_")
-        if chosen.by_gradients is not None:
+        if chosen.by_gradients is not None and chosen.by_gradients.between is not None:
             self.regularization_range_ = chosen.by_gradients.between
         if chosen.record is not None:
             self.optimization_ = chosen.record
@@ -394,10 +405,11 @@ class LeastSquaresMachine(GroupedMachine):
         if choice(self.solver, "solver", ("cholesky", "cg")) == "cg":
             by, given = self.regularization, self._given_variances()
             known = not isinstance(by, str) or None not in (given.kernel, given.noise)
-            if not known and by not in by_gradients.CRITERIA:
+            if not known and by not in (*by_gradients.CRITERIA, "holdout"):
                 raise ValueError(
-                    f'solver="cg" cannot choose the regularization by {by!r}, which leaves rows out: '
-                    'use "gcv" or "reml", give regularization a number, or use solver="cholesky"'
+                    f'solver="cg" cannot choose the regularization by {by!r}, which needs the leverage of '
+                    'every row: use "holdout", which leaves out a tenth of the rows, "gcv" or "reml", give '
+                    'regularization a number, or use solver="cholesky"'
                 )
             if self._optimizes():
                 raise ValueError(
@@ -406,6 +418,11 @@ class LeastSquaresMachine(GroupedMachine):
                 )
             if self.formulation != "exact" or self.feature_variance != np.inf:
                 raise ValueError('solver="cg" needs formulation="exact" and feature_variance=inf')
+        elif self.regularization == "holdout":
+            raise ValueError(
+                'regularization="holdout" is for solver="cg": with a matrix "loo" leaves out every row in '
+                "closed form"
+            )
 
     def _check_feature_variance(self) -> None:
         if isinstance(self.feature_variance, str):

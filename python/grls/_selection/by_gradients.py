@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,7 +16,7 @@ from .._validation import FloatArray
 from .._warnings import warn
 from . import regularization
 from .merged import Merged, merge
-from .shifted_systems import ShiftedSystems
+from .shifted_systems import ShiftedSystems, SolvedShifts
 from .variances import ESTIMATED, GivenVariances
 
 CRITERIA = ("gcv", "reml")
@@ -34,13 +34,13 @@ class Found:
     """What was chosen, and what the final solution can start from."""
 
     selection: regularization.Selection
-    between: FloatArray  # (2,) or (2, k): the choices of the two halves of the random vectors, ascending
-    system: MatrixFree | None  # of the rows themselves; None where rows at the same point were merged
-    guess: Guess | None
+    between: FloatArray | None = None  # (2,) or (2, k): choices of two halves of random vectors, ascending
+    system: MatrixFree | None = None  # of the rows themselves; None where it was made of others
+    guess: Guess | None = None
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """The size of H, as that of a path."""
 
     unit: float  # its mean eigenvalue, or that of Φ where nothing of it is left
@@ -48,7 +48,7 @@ class _Scale:
     rounding: float  # about the norm of the rounding errors in H
 
     @classmethod
-    def of(cls, system: MatrixFree) -> _Scale:
+    def of(cls, system: MatrixFree) -> Scale:
         problem = system.problem
         assert problem.gram.formula is not None
         diagonal = kernel_values.diagonal(problem.gram.formula, problem.X)
@@ -62,7 +62,7 @@ class _Scale:
 class _EstimatedPath:
     """What `Path` knows of each shift, from the space; without what only leave-one-out reads."""
 
-    def __init__(self, systems: ShiftedSystems, scale: _Scale, shifts: FloatArray, probes: slice) -> None:
+    def __init__(self, systems: ShiftedSystems, scale: Scale, shifts: FloatArray, probes: slice) -> None:
         self.shifts, self.kept = shifts, systems.system.kept
         self.vanishes, self.rounding = scale.vanishes, scale.rounding
         self.log_determinant = np.array([systems.trace_of(_logarithm(s), probes) for s in shifts])
@@ -80,6 +80,19 @@ def _logarithm(shift: float) -> Callable[[FloatArray], FloatArray]:
     return lambda values: np.log(values + shift)
 
 
+class Search(Protocol):
+    """A criterion at the shifts that were solved for, and between them."""
+
+    total_weight: float
+
+    @property
+    def systems(self) -> SolvedShifts: ...
+
+    def curve(self, shifts: FloatArray) -> regularization.Curve: ...
+
+    def best(self, curve: regularization.Curve) -> FloatArray: ...
+
+
 class _Search:
     """The criterion at the shifts that were solved for, and between them."""
 
@@ -87,7 +100,7 @@ class _Search:
         self,
         merged: Merged[KernelProblem],
         systems: ShiftedSystems,
-        scale: _Scale,
+        scale: Scale,
         criterion: str,
         variances: GivenVariances,
         *,
@@ -96,10 +109,7 @@ class _Search:
         self._merged, self.systems, self._scale = merged, systems, scale
         self._criterion, self._variances = criterion, variances
         self.n_outputs = systems.n_outputs if per_output else 1
-
-    @property
-    def total_weight(self) -> float:
-        return self._merged.total_weight
+        self.total_weight = merged.total_weight
 
     def curve(self, shifts: FloatArray, probes: slice = slice(None)) -> regularization.Curve:
         path: Any = _EstimatedPath(self.systems, self._scale, shifts, probes)
@@ -155,14 +165,21 @@ def select(
     system = MatrixFree(merged.problem, 3 * (k + _PROBES))
     rng = check_random_state(0 if seed is None else seed)
     systems = ShiftedSystems(system, merged.targets, _PROBES, rng)
-    scale = _Scale.of(system)
+    scale = Scale.of(system)
     shifts, relative = regularization.shifts_to_try(specification, m, problem.total_weight)
     if relative:
         shifts = shifts * scale.unit
         shifts = shifts[shifts >= scale.rounding]
     search = _Search(merged, systems, scale, criterion, variances, per_output=per_output)
-    steps = min(max_iter, _MOST_STEPS) if relative else max_iter
-    curve = _descend(search, shifts, relative=relative, max_iter=steps, report=report, criterion=criterion)
+    curve = descend(
+        search,
+        shifts,
+        relative=relative,
+        tol=_PRECISION,
+        max_iter=max_iter,
+        report=report,
+        criterion=criterion,
+    )
     if relative:
         curve = search.refined(curve)
     halves = []
@@ -188,28 +205,30 @@ def select(
         copies=merged.copies,
     )
     if merged.problem is not problem:
-        return Found(selection, between if per_output else between[:, 0], None, None)
+        return Found(selection, between if per_output else between[:, 0])
     guess = systems.solutions(float(chosen[0]), slice(0, k)) if len(set(chosen.tolist())) == 1 else None
     return Found(selection, between if per_output else between[:, 0], system, guess)
 
 
-def _descend(
-    search: _Search,
+def descend(
+    search: Search,
     shifts: FloatArray,
     *,
     relative: bool,
+    tol: float,
     max_iter: int,
     report: Callable[[str], None],
     criterion: str,
 ) -> regularization.Curve:
     """Return the curve of the shifts that can be told, the poles going down until there is no need to."""
     pole, last = float(shifts[-1]), float(shifts[0])
+    max_iter = min(max_iter, _MOST_STEPS) if relative else max_iter
     curve = None
     while True:
-        if not search.systems.add(pole, tol=_PRECISION, max_iter=max_iter):
+        if not search.systems.add(pole, tol=tol, max_iter=max_iter):
             if curve is None or not relative:
                 raise ValueError(
-                    f"conjugate gradients did not reach a residual of {_PRECISION:g} within "
+                    f"conjugate gradients did not reach a residual of {tol:g} within "
                     f"max_iter={max_iter} steps, which {criterion!r} needs to choose the regularization: "
                     "raise max_iter, try larger values, or give regularization a number"
                 )

@@ -60,32 +60,16 @@ class _RitzSpace:
         return float(self.weights**2 @ f(self.values))
 
 
-class ShiftedSystems:
-    """Solutions at some shifts, and from them quadratic forms, traces and solutions at all between."""
+class SolvedShifts:
+    """Solutions of some columns at some shifts, and from them those at all between."""
 
-    def __init__(self, system: MatrixFree, targets: FloatArray, n_probes: int, rng: Any) -> None:
+    def __init__(self, system: MatrixFree, B: FloatArray) -> None:
         self.system = system
-        roots = np.sqrt(system.problem.weights_or_ones)[:, None]
-        signs = rng.randint(0, 2, size=(len(targets), n_probes)) * 2.0 - 1.0
-        self.n_outputs = targets.shape[1]
-        self._B = system.project(np.hstack([roots * targets, signs]))
+        self._B = B  # (m, k) of the weighted samples, ΠB
         self._spanning = [self._B]
         self._images = [system.multiply(self._B)]
-        self._probe_sizes = np.einsum("ij,ij->j", self._probes, self._probes)
-        self._eigenvalues = system.eigenvalues()
-        seen = system.coordinates(self._probes)
-        positive = self._eigenvalues > 1e-14 * max(float(self._eigenvalues.max(initial=0)), 1e-300)
-        self._eigenvalues, seen = self._eigenvalues[positive], seen[positive]
-        self._seen = seen**2 / self._eigenvalues[:, None]  # (r, p) squared coordinates of the probes
-        self._rest = max(system.order - len(self._eigenvalues), 0)
-        left = system.trace - float(self._eigenvalues.sum())
-        self._tail = max(left, 0.0) / self._rest if self._rest else 0.0
         self.poles: list[float] = []
         self._spaces = self._project()
-
-    @property
-    def _probes(self) -> FloatArray:
-        return self._B[:, self.n_outputs :]
 
     def _project(self) -> list[_RitzSpace]:
         return [
@@ -96,13 +80,22 @@ class ShiftedSystems:
             for p in range(self._B.shape[1])
         ]
 
+    @property
+    def spanning(self) -> list[FloatArray]:
+        """What spans the spaces, (m, k) each: B, then its solutions."""
+        return self._spanning
+
+    def shares(self, shift: float, column: int) -> FloatArray:
+        """Return how much of each that spans the space of a column is in its solution."""
+        space = self._spaces[column]
+        return np.asarray(space.combination @ (space.weights / (space.values + shift)))
+
     def solutions(self, shift: float, columns: slice = slice(None)) -> Guess:
         """Return (H + s)⁻¹b of the space for each column, and H + s times that."""
         picked = range(self._B.shape[1])[columns]
         X, image = np.empty((len(self._B), len(picked))), np.empty((len(self._B), len(picked)))
         for q, p in enumerate(picked):
-            space = self._spaces[p]
-            a = space.combination @ (space.weights / (space.values + shift))
+            a = self.shares(shift, p)
             X[:, q] = sum(c * V[:, p] for c, V in zip(a, self._spanning, strict=True))
             image[:, q] = sum(c * V[:, p] for c, V in zip(a, self._images, strict=True))
         return X, image + shift * X
@@ -118,6 +111,29 @@ class ShiftedSystems:
             self.poles.append(shift)
             self._spaces = self._project()
         return solved
+
+
+class ShiftedSystems(SolvedShifts):
+    """The same of targets and random vectors: quadratic forms and traces at all shifts too."""
+
+    def __init__(self, system: MatrixFree, targets: FloatArray, n_probes: int, rng: Any) -> None:
+        roots = np.sqrt(system.problem.weights_or_ones)[:, None]
+        signs = rng.randint(0, 2, size=(len(targets), n_probes)) * 2.0 - 1.0
+        self.n_outputs = targets.shape[1]
+        super().__init__(system, system.project(np.hstack([roots * targets, signs])))
+        self._probe_sizes = np.einsum("ij,ij->j", self._probes, self._probes)
+        self._eigenvalues = system.eigenvalues()
+        seen = system.coordinates(self._probes)
+        positive = self._eigenvalues > 1e-14 * max(float(self._eigenvalues.max(initial=0)), 1e-300)
+        self._eigenvalues, seen = self._eigenvalues[positive], seen[positive]
+        self._seen = seen**2 / self._eigenvalues[:, None]  # (r, p) squared coordinates of the probes
+        self._rest = max(system.order - len(self._eigenvalues), 0)
+        left = system.trace - float(self._eigenvalues.sum())
+        self._tail = max(left, 0.0) / self._rest if self._rest else 0.0
+
+    @property
+    def _probes(self) -> FloatArray:
+        return self._B[:, self.n_outputs :]
 
     def forms(self, f: SpectralFunction) -> FloatArray:
         """(k,) yᵀf(H)y of the targets."""

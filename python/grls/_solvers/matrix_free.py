@@ -135,9 +135,12 @@ class MatrixFree:
         )
         return X, image, status is Status.converged
 
-    def effects(self, targets: FloatArray, c: FloatArray, beta: FloatArray) -> FloatArray:
-        """Return the effects (G, k) of the groups in the model of the targets, for one product."""
-        return self._core.effects(Y=targets, c=c, beta=beta, threads=get_num_threads())
+    def free_part(self, targets: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return β (l, k) and the effects (G, k) of groups beside kernel coefficients c of targets.
+
+        Both are linear in targets and c; the effects cost a product.
+        """
+        return self._core.free_part(Y=targets, c=c, threads=get_num_threads())
 
     def add_to_covariance(
         self,
@@ -258,5 +261,5 @@ def solve_outputs(
         parts.append((mine, solution))
     outputs = Outputs.join(parts, targets.shape[1])
     if problem.codes is not None:
-        outputs.effects = system.effects(targets, outputs.c, outputs.beta)
+        outputs.effects = system.free_part(targets, outputs.c)[1]
     return outputs
