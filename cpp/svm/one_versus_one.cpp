@@ -274,13 +274,14 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     }
     direction = separation.c;
   }
-  const bool small = automatic && m <= kExactSamples;
+  const bool plain = problem.definite && !pair.has_features();
+  const bool small = automatic && m <= kExactSamples && (problem.exact || !plain);
   if (small && direction.size() > 0 && start.size() == 0) {
     // An active set of few members, which is what nearly separable classes have, is as exact and faster.
     first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);
     if (first.converged) return first;
   }
-  if (small && problem.definite && !pair.has_features() && pair.features.basis.rank() < m) {
+  if (small && plain && pair.features.basis.rank() < m) {
     first = exactly(context, problem, pair, start);
     if (first.converged || first.iterations >= problem.max_iterations) return first;
   }

@@ -118,7 +118,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     probability : bool, default=False
         Whether `predict_proba` is there: the decision values calibrated by scikit-learn's
         `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits; where C or
-        `feature_variance` is chosen, by the rows that are held out for that.
+        `feature_variance` is chosen, by the rows that are held out for that (see ``cv_score_``).
     warm_start : bool, default=False
         Whether a fit begins with the coefficients of the last one, found again by their rows: for a path of
         C, or folds that share rows.
@@ -140,7 +140,10 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     cv_fold_ : ndarray of shape (m,)
         The fold of each row; −1: it was not held out.
     cv_score_ : float
-        Accuracy of the rows held out, of the setting that was chosen: a little better than new rows have it.
+        Accuracy of the rows held out, of the setting that was chosen: a little better than new rows have it,
+        being the best of several. With ``kernel="auto"`` the units and widths of the columns have moreover
+        seen all labels, those of rows held out too; where that matters, leave out rows around the whole fit,
+        as `cross_val_score` does.
     dual_coef_ : ndarray of shape (n_SV, n_pairs)
         Kernel coefficients c of the support vectors of any pair; zero where a vector is none of the pair. So
         each kernel value of a prediction is evaluated once for all pairs.

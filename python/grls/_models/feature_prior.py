@@ -120,7 +120,7 @@ def is_as_good_as_free(kernel: Kernel | StoredGram, X: Any, variance: float) -> 
 def augmented(kernel: Kernel | StoredGram, X: Any, Z: FloatArray, variance: float) -> tuple[Any, Any]:
     """Return a kernel and points, or a matrix, of Φ + τZZᵀ."""
     if isinstance(kernel, StoredGram):
-        return kernel, X + variance * (Z @ Z.T)
+        return kernel, X if variance == 0 else X + variance * (Z @ Z.T)
     if isinstance(kernel, Function):
         return StoredGram(), kernel.matrix(X, X) + variance * (Z @ Z.T)
     if variance == 0 or Z.shape[1] == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,17 @@ from .solved_pairs import solve
 _LOOSER = 10.0  # times the gap allowed to the model: what folds may be left with
 
 
+@dataclass(frozen=True)
+class Fold:
+    """The rows of a fold and the others, and what a kernel says of them where its matrix is stored."""
+
+    train: NDArray[np.intp]  # (n,): class by class
+    starts: NDArray[np.intp]  # (n_classes + 1,): where those of each class begin
+    test: NDArray[np.intp]
+    K_train: FloatArray | None  # (n, n)
+    K_test: FloatArray | None  # (n_test, n)
+
+
 @dataclass
 class Machines:
     """SVM-GB on the same rows for any C, variance of the features and kernel, with and without folds."""
@@ -47,6 +59,7 @@ class Machines:
     together: Labels  # (m,): rows that no fold parts
     fold: NDArray[np.intp] = field(init=False)  # (m,): −1: never held out
     _matrix: tuple[int, FloatArray | None] | None = None
+    _folds: dict[int, Fold] = field(default_factory=dict)  # of the kernel whose matrix that is
     _last: dict[Any, tuple[float, FloatArray]] = field(default_factory=dict)  # where to start from
 
     def __post_init__(self) -> None:
@@ -63,6 +76,7 @@ class Machines:
             polynomials=None if self.polynomials is None else self.polynomials[rows],
             together=self.together[rows],
             _matrix=None,
+            _folds={},
             _last={},
         )
 
@@ -83,33 +97,45 @@ class Machines:
         """Yield the rows of each fold, and the functions (n, n_pairs) there of the machines without it."""
         K = self._shared_matrix(setting.kernel)
         for f in range(int(self.fold.max()) + 1):
-            train, test = np.flatnonzero(self.fold != f), np.flatnonzero(self.fold == f)
-            if len(test):
-                posed, c, beta = self._solved(setting, K, train, f)
+            fold = self._folds.get(f)
+            if fold is None:
+                fold = self._folds[f] = self._fold(f, K)
+            if len(fold.test):
+                posed, c, beta = self._solved(setting, fold, f)
                 beta = posed.feature_coefficients(beta, c)
-                yield test, self.T[test] @ beta + self._kernel_part(setting, K, train, test, c)
+                yield fold.test, self.T[fold.test] @ beta + self._kernel_part(setting, fold, c)
+
+    def _fold(self, f: int, K: FloatArray | None) -> Fold:
+        train, test = np.flatnonzero(self.fold != f), np.flatnonzero(self.fold == f)
+        train = train[np.argsort(self.labels[train], kind="stable")]
+        starts = np.searchsorted(self.labels[train], np.arange(len(self.classes) + 1))
+        if K is None:
+            return Fold(train, starts, test, None, None)
+        return Fold(train, starts, test, K[np.ix_(train, train)], K[np.ix_(test, train)])
 
     def known_matrix(self, k: int) -> FloatArray | None:
         """Return the matrix of a kernel, if it was the last one to be computed."""
         return None if self._matrix is None or self._matrix[0] != k else self._matrix[1]
 
     def _shared_matrix(self, k: int) -> FloatArray | None:
-        """Return the kernel matrix of all rows, if there is memory for it and for the part without a fold."""
+        """Return the kernel matrix of all rows, if there is memory for it and for what folds keep of it."""
         if self._matrix is None or self._matrix[0] != k:
-            self._matrix = None
+            self._matrix, self._folds = None, {}
             K = None
-            if memory.fits(3 * 8.0 * len(self.labels) ** 2):
+            if memory.fits(4 * 8.0 * len(self.labels) ** 2):
                 K = KernelProblem(self.kernels[k], self.X, self.T, self.weights).kernel_matrix()
             self._matrix = k, K
         return self._matrix[1]
 
-    def _solved(self, setting: Setting, K: Any, train: Any, f: int) -> tuple[Posed, FloatArray, FloatArray]:
+    def _solved(self, setting: Setting, fold: Fold, f: int) -> tuple[Posed, FloatArray, FloatArray]:
+        train = fold.train
         weights = None if self.weights is None else self.weights[train]
         source: Any = self.kernels[setting.kernel]
-        points = self.X
-        if K is not None:
-            source, points = StoredGram(source.is_definite), K
-        problem = KernelProblem(source, source.take(points, train), self.T[train], weights)
+        if fold.K_train is None:
+            points = source.take(self.X, train)
+        else:
+            source, points = StoredGram(source.is_definite), fold.K_train
+        problem = KernelProblem(source, points, self.T[train], weights)
         polynomials = None if self.polynomials is None else self.polynomials[train]
         posed = pose(problem, setting.variance, polynomials, conditional=self.conditional)
         kernel, labels = self.kernels[setting.kernel], self.labels[train]
@@ -124,26 +150,25 @@ class Machines:
                 found = solve_by_osqp(self.model, task, setting.C, tol)
             else:
                 scaled = None if start is None else start * (setting.C / C)
-                found = solve(self.model, task, setting.C, scaled, tol)
+                found = solve(self.model, task, setting.C, scaled, tol, exact=False)
                 self._last[key] = setting.C, np.asarray(found.c)
         self.solver = task.solver  # it may have turned out to be the only one that works
         return posed, np.asarray(found.c), central_bias(task, setting.C, found)
 
-    def _kernel_part(self, setting: Setting, K: Any, train: Any, test: Any, c: FloatArray) -> FloatArray:
+    def _kernel_part(self, setting: Setting, fold: Fold, c: FloatArray) -> FloatArray:
         """Return Φc at rows held out: class by class, for a row has a part in the pairs of its own only."""
         kernel = self.kernels[setting.kernel]
-        out = np.zeros((len(test), len(self.pairs)))
-        used = c.any(axis=1)
-        for k in range(len(self.classes)):
-            mine = np.flatnonzero((self.labels[train] == k) & used)
-            if len(mine) == 0:
-                continue
+        out = np.zeros((len(fold.test), len(self.pairs)))
+        for k, (begin, end) in enumerate(pairwise(fold.starts)):
             pairs = np.flatnonzero((self.pairs == k).any(axis=1))
-            coefficients = np.ascontiguousarray(c[np.ix_(mine, pairs)])
-            if K is None:
-                out[:, pairs] += kernel.times(self.X[test], self.X[train[mine]], coefficients)
-            else:
-                out[:, pairs] += K[np.ix_(test, train[mine])] @ coefficients
+            coefficients = c[begin:end, pairs]
+            if fold.K_test is not None:
+                out[:, pairs] += fold.K_test[:, begin:end] @ coefficients
+                continue
+            used = np.flatnonzero(coefficients.any(axis=1))
+            if len(used):
+                points = self.X[fold.train[begin + used]]
+                out[:, pairs] += kernel.times(self.X[fold.test], points, coefficients[used])
         return out
 
     def losses(self, rows: NDArray[np.intp], values: FloatArray) -> FloatArray:

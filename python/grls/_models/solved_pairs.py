@@ -125,9 +125,19 @@ def _overlap(task: Task, p: int, margin: float) -> ValueError:
 
 
 def solve(
-    model: Any, task: Task, C: float, start: FloatArray | None, tol: float, only: Any = ()
+    model: Any,
+    task: Task,
+    C: float,
+    start: FloatArray | None,
+    tol: float,
+    only: Any = (),
+    *,
+    exact: bool = True,
 ) -> SvmSolution:
-    """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to."""
+    """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to.
+
+    exact: whether that solves small pairs exactly, whatever `tol`.
+    """
     try:
         return task.problem.svm(
             task.labels,
@@ -139,11 +149,12 @@ def solve(
             cache_bytes=float(model.cache_size) * 2**20,
             start=start,
             only=only,
+            exact=exact,
         )
     except NotPositiveDefiniteError as error:
         if task.solver == "auto":
             task.solver = "native"
-            found = solve(model, task, C, start, tol, only)
+            found = solve(model, task, C, start, tol, only, exact=exact)
             warn(
                 f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
                 'problem is not convex: solver="native" took over, and what it found is stationary but '

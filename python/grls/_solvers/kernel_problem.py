@@ -178,8 +178,12 @@ class KernelProblem:
         cache_bytes: float,
         start: FloatArray | None,
         only: Any = (),
+        exact: bool = True,
     ) -> SvmSolution:
-        """Return the coefficients of all pairs of classes, or of `only` these; the bounds are C times w."""
+        """Return the coefficients of all pairs of classes, or of `only` these; the bounds are C times w.
+
+        exact: whether "auto" solves small pairs exactly, whatever `tol`.
+        """
         arguments = self._arguments()
         arguments["dependence"] = arguments.pop("tolerance")
         arguments["weights"] = self.weights_or_ones
@@ -196,6 +200,7 @@ class KernelProblem:
             start=start,
             only=list(only),
             definite=self.gram.definite,
+            exact=exact,
         )
 
     def piecewise(
