@@ -142,6 +142,19 @@ def test_a_weight_counts_rows_when_everything_is_chosen():
     assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "auto"])
+def test_weights_do_not_make_a_row_its_own_witness(kernel):
+    # Of a row of weight 1.8 nothing is left when it is left out, as in folds: else any noise is followed.
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(150, 1))
+    true = 2 * np.sin(6 * X[:, 0])
+    y = true + 0.2 * rng.normal(size=150)
+    y[::10] += 5
+    model = GRRegressor(kernel).fit(X, y, rng.uniform(0.01, 2, 150))
+    assert error(model, X, true) < 0.12
+    assert 0.15 < model.scale_ < 0.3
+
+
 @pytest.mark.parametrize("values", ["constant", "linear", "one far", "few"])
 def test_data_without_noise_or_with_hardly_any_rows_are_fitted(values):
     X, _, _ = wave(30)
