@@ -72,7 +72,7 @@ GIVEN, GAMMA, BOTH = "γ given", "γ chosen", "γ and width chosen"
 
 
 def fourier(X: Any, y: Any, tol: float, left: str) -> FourierGRLSRegressor:
-    """Return the model, fitted: γ that of the truth, or γ, or γ and the width, left to the data."""
+    """Return the model, fitted: γ that of the truth, or γ, or γ and width, left to the data."""
     options: dict[str, Any] = {"regularization": NOISE**2 / len(X) if left == GIVEN else "reml"}
     if left == BOTH:
         options["optimize"] = True

@@ -79,13 +79,15 @@ class GRRegressor(Regression, FamilySummary):
     Parameters
     ----------
     kernel : Kernel, str or callable, default="auto"
-        "auto": the kernel that `GRLSRegressor` chooses, family and widths, for targets whose outliers are
-        moved to 3 robust standard deviations of the noise from a first fit by Huber's loss and a Gaussian of
-        the median widths (smooth losses: for logarithms of y drawn to their mean); where
-        `regularization` is a number, a Gaussian of one scale for all columns, each in units of its own. An
-        object of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of
-        X; a name (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a
-        function ``k(X, Z)`` that returns the matrix.
+        "auto": the kernel that `GRLSRegressor` chooses, family and widths. Outliers have no say in it: rows
+        beyond 3 robust standard deviations of the noise from a first fit by Huber's loss and a Gaussian of
+        the median widths are left out with ``loss="huber"`` and ``"absolute"``, and once more by what that
+        kernel makes of them where this differs; with quantiles and the like they are moved to where they
+        begin (smooth losses: logarithms of y drawn to their mean). Where `regularization` is a number, a
+        Gaussian of one scale for all columns, each in units of its own. An object of `grls.kernels`, such as
+        ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X; a name (``"gaussian"``,
+        ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function ``k(X, Z)`` that
+        returns the matrix.
     features : None, str, callable or transformer, default="constant"
         What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
         ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
@@ -106,12 +108,15 @@ class GRRegressor(Regression, FamilySummary):
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's SVR is
         1/(2γm), and ``alpha`` of its PoissonRegressor and GammaRegressor 2γ. "auto" (or "cv"): the γ with the
         smallest loss of rows left out in folds, of at most 600 points; one for each output, the same for all
-        levels. Of smooth losses "auto" (or "loo") is the γ with the smallest deviance of single rows left
-        out, each predicted along the Newton step from the model with all rows, of at most about 1100; one
-        for all outputs.
+        levels. With Huber's loss and ``delta="auto"`` folds are where "auto" starts: γ, δ and the outliers
+        are then those of single rows left out of least squares with the weights of Huber's loss, for all γ at
+        once; "cv" (or a splitter for `cv`) stays with folds. Of smooth losses "auto" (or "loo") is the γ with
+        the smallest deviance of single rows left out, each predicted along the Newton step from the model
+        with all rows, of at most about 1100; one for all outputs.
     regularization_grid : int or array-like, default=12
-        How many values of γ to try, from the largest down until smaller ones gain no more. Or the values
-        themselves, of which one is chosen.
+        How many values of γ to try, from the largest down until smaller ones gain no more (at least 50 where
+        single rows are left out with Huber's loss, but those that the likelihood excludes beyond doubt). Or
+        the values themselves, of which one is chosen.
     cv : int or splitter, default=5
         Folds that choose γ. A number: rows at the same point are left out together. The features are not
         fitted again for each fold.
@@ -155,11 +160,11 @@ class GRRegressor(Regression, FamilySummary):
     regularization_path_ : ndarray of shape (g,), or list of them
         The γ tried, when γ was chosen; one array for each output.
     criterion_path_ : ndarray of shape (g,), or list of them
-        The mean loss of the rows left out there; with ``delta="auto"`` residuals beyond three standard
-        deviations of the noise count as three.
+        The mean loss of the rows left out there, but for outliers; with ``delta="auto"`` residuals beyond
+        three standard deviations of the noise count as three.
     cv_predictions_ : ndarray of shape (m,) or (m, k)
-        Predictions of each row by the model without its fold, when γ was chosen; NaN at rows that were not
-        drawn to choose it.
+        Predictions of each row by the model without its fold, or without the row alone with Huber's loss and
+        ``delta="auto"``, when γ was chosen; NaN at rows that were not drawn to choose it.
     delta_, scale_ : float or ndarray of shape (n_outputs,)
         Of Huber's loss: δ, and the robust standard deviation of the noise.
     outliers_ : ndarray of shape (m,) or (m, n_outputs)
@@ -216,7 +221,8 @@ class GRRegressor(Regression, FamilySummary):
     Notes
     -----
     γ by folds costs about ``cv`` times the γ tried of fits of at most 600 rows, which share a kernel matrix;
-    ``delta="auto"`` with a given γ up to a dozen fits, usually four.
+    ``delta="auto"`` with a given γ up to a dozen fits, usually four. With Huber's loss and both left to the
+    data about a dozen decompositions of that matrix follow the folds.
 
     Examples
     --------

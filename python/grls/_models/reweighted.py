@@ -86,6 +86,7 @@ class HuberChoice:
     def __post_init__(self) -> None:
         self.weights = self.problem.weights_or_ones
         self.Phi = self.problem.kernel_matrix()
+        self.place = distinct_rows(self.Phi, self.problem.T)[1]  # (m,): rows at the same point have one
 
     def follow(self, starts: Sequence[Start]) -> Reweighted | None:
         """Return the best of the ends of the rounds from each start.
@@ -131,55 +132,59 @@ class HuberChoice:
         residuals = np.abs(self.y - f)
         kept = np.flatnonzero(residuals <= FAR * scale)
         T = self.problem.T
-        if len(distinct_rows(self.Phi[kept], T[kept])[0]) <= T.shape[1]:
+        points, first, place = np.unique(self.place[kept], return_index=True, return_inverse=True)
+        if len(points) <= T.shape[1]:
             return None
+        # Rows at the same point are left out together, as in folds: they are one row of their mean.
         delta = EFFICIENT * scale
-        u = delta / np.maximum(residuals[kept], delta)
-        problem = self.problem.take(kept, self.weights[kept] * u)
-        y, counts = self.y[kept, None], self.weights[kept]
+        u = self.weights[kept] * delta / np.maximum(residuals[kept], delta)
+        total = np.bincount(place, u).astype(np.float64)
+        means = np.bincount(place, u * self.y[kept])[:, None] / total[:, None]
+        problem = self.problem.take(kept[first], total)
         try:
             selection = evaluate(
                 problem,
-                y,
+                means,
                 "loo",
-                self._gammas_to_try(problem, y, counts),
-                self._loss_of(kept, scale),
+                self._gammas_to_try(problem, means),
+                self._loss_of(kept, place, scale),
                 per_output=False,
-                counts=counts,
+                counts=np.ones(len(points)),
                 refine=False,
             )
-            found = problem.solve(y, float(selection.chosen))
+            found = problem.solve(means, float(selection.chosen))
         except NotPositiveDefiniteError:
             return None
         c = np.zeros(len(self.y))
-        c[kept] = found.c[:, 0]
+        c[kept] = found.c[place, 0] * (u / total[place])
         beta = np.array(found.beta[:, 0])
         values = self.Phi[:, kept] @ c[kept] + T @ beta
         assert selection.left_out is not None
         left_out = values.copy()
-        left_out[kept] = selection.left_out[:, 0]
+        left_out[kept] = selection.left_out[place, 0]
         shift = float(selection.chosen) * problem.total_weight
         return _Round(selection, kept, shift, c, beta, values, left_out)
 
-    def _gammas_to_try(self, problem: KernelProblem, y: FloatArray, counts: FloatArray) -> FloatArray:
+    def _gammas_to_try(self, problem: KernelProblem, means: FloatArray) -> FloatArray:
         """Return the γ given, or those of a grid that the likelihood of noise with these weights allows."""
         if np.ndim(self.shifts):
             return np.asarray(self.shifts / problem.total_weight)
         found = evaluate(
             problem,
-            y,
+            means,
             "reml",
             self.shifts,
             lambda _: np.zeros(1),
             per_output=False,
-            counts=counts,
+            counts=np.ones(len(means)),
             refine=False,
         )
         return np.asarray(found.path[found.criterion <= found.criterion.min() + _BEYOND_DOUBT])
 
-    def _loss_of(self, kept: NDArray[np.intp], scale: float) -> Loss:
+    def _loss_of(self, kept: NDArray[np.intp], place: NDArray[np.intp], scale: float) -> Loss:
+        """Return the loss of rows, told from predictions at their points."""
         y, weights = self.y[kept], self.weights[kept]
-        return lambda predictions: np.array([_bounded_loss(y - predictions[:, 0], weights, scale)])
+        return lambda predictions: np.array([_bounded_loss(y - predictions[place, 0], weights, scale)])
 
 
 def _bounded_loss(errors: FloatArray, weights: FloatArray, scale: float) -> float:
