@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -149,11 +150,14 @@ def _measured_apart(name: str, m: int, tol: float, limit: float) -> Row | str:
     spawn = multiprocessing.get_context("spawn")
     receive, send = spawn.Pipe(duplex=False)
     child = spawn.Process(target=_in_child, args=(name, m, tol, send))
+    before = _cpu_of_children()
     child.start()
     send.close()
     try:
         if not receive.poll(limit):
-            return f"not done after {limit:.0f} s"
+            child.kill()
+            child.join()
+            return f"not done after {limit:.0f} s, {_cpu_of_children() - before:.0f} of them at work (CPU)"
         found: Row | str = receive.recv()
         return found
     except EOFError:
@@ -163,6 +167,12 @@ def _measured_apart(name: str, m: int, tol: float, limit: float) -> Row | str:
         if child.is_alive():
             child.kill()
         child.join()
+
+
+def _cpu_of_children() -> float:
+    """Return the CPU seconds of child processes that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def beside_peers(sizes: Sequence[int], tol: float, limit: float) -> list[Row]:
@@ -205,6 +215,23 @@ def _table(table: Sequence[Row]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _run(options: argparse.Namespace, sizes: Sequence[int], name: str) -> None:
+    """Run a scene with some sizes and write its table under a name."""
+    load = load_before()
+    limit = {"limit": options.limit} if options.scene == "peers" else {}
+    table = SCENES[options.scene](sizes, options.tol, **limit)
+    known = facts(ROOT)  # before the tables make the tree another one
+    write_csv(options.out / f"{name}.csv", table)
+    told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
+    command = (
+        f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
+    )
+    command += f" --limit {options.limit:g}" if limit else ""
+    text = f"`{command}`; load before: {load}; {told}\n\n{_table(table)}\n"
+    (options.out / f"{name}.md").write_text(text, encoding="utf-8")
+    print(_table(table))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a scene and write its table."""
     parser = argparse.ArgumentParser(prog="python -m bench.fourier", description=__doc__)
@@ -214,18 +241,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=600, help="seconds of one contender of `peers`")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
-    load = load_before()
     sizes = [int(size) for size in options.sizes or SIZES[options.scene]]
-    limit = {"limit": options.limit} if options.scene == "peers" else {}
-    table = SCENES[options.scene](sizes, options.tol, **limit)
-    known = facts(ROOT)  # before the tables make the tree another one
-    write_csv(options.out / f"{options.scene}.csv", table)
-    told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
-    command = (
-        f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
-    )
-    command += f" --limit {options.limit:g}" if limit else ""
-    text = f"`{command}`; load before: {load}; {told}\n\n{_table(table)}\n"
-    (options.out / f"{options.scene}.md").write_text(text, encoding="utf-8")
-    print(_table(table))
+    # One table a size beside peers, which take long: what is done is kept.
+    tables = [[size] for size in sizes] if options.scene == "peers" else [sizes]
+    for part in tables:
+        name = f"{options.scene}_{part[0]}" if options.scene == "peers" else options.scene
+        _run(options, part, name)
     return 0
