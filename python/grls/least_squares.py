@@ -49,7 +49,8 @@ _PARAMETERS = """Parameters
         of ``fit(X, y, groups=…)``, such as subjects or blocks of a map), generalised cross-validation, or
         the restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
         leave-one-out leaves out one. "holdout", for ``solver="cg"``: the error on a tenth of the rows, chosen
-        by their contents, of the model of the others; the coefficients are then those of all rows.
+        by their contents, of the model of the others; the coefficients are then those of all rows. Below
+        some thousands of rows a tenth of them is few to go by.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
         between its neighbours. Or the values themselves, of which one is chosen.

@@ -239,6 +239,14 @@ def test_what_needs_a_matrix_says_that_there_is_none(ask):
     assert_allclose(parts.features + parts.learnt, model.predict(X_NEW))
 
 
+def test_a_variogram_is_that_of_what_the_effects_leave():
+    pytest.importorskip("matplotlib")
+    from grls.plotting.diagnostics import _Pairs
+
+    dense, free = (_Pairs.of(m.fit(X, Y)) for m in pair())
+    assert_allclose(free.observed, dense.observed, atol=1e-7)
+
+
 def test_too_many_groups_are_refused():
     each = np.column_stack([X[:, :2], np.arange(N)])
     with pytest.raises(ValueError, match=r"more features \(1 and 300 groups\) than samples"):
