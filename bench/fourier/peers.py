@@ -130,8 +130,8 @@ PEERS = [
         "libKriging, Vecchia",
         "pylibkriging",
         libkriging_vecchia,
-        10**6,
-        "",
+        10_000,
+        "its process was ended for want of memory (24 GiB)",
         "refuses noise (LLVecchia objective not supported for … noise modes): chooses without",
     ),
     Peer(
