@@ -1,6 +1,7 @@
 #include "svm/kernel_rows.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
@@ -83,6 +84,14 @@ IndexList KernelRows<S>::claim(const IndexList& missing) {
 
 template <class S>
 std::vector<const S*> KernelRows<S>::fetch(const Context& context, const IndexList& places) {
+  if constexpr (std::is_same_v<S, double>) {  // a matrix that is given as it is needed: its own rows
+    if (const auto* gram = std::get_if<GivenGram>(&source_); gram && in_order_) {
+      std::vector<const double*> rows;
+      rows.reserve(places.size());
+      for (const Index i : places) rows.push_back(gram->data + i * gram->m);
+      return rows;
+    }
+  }
   ++now_;
   IndexList missing;
   for (const Index i : places) {

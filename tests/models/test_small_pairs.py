@@ -91,7 +91,9 @@ def test_the_matrix_is_shared_where_pairs_are_small_only():
         return type(shared_matrix(problem, labels).kernel)
 
     assert kind([100, 100, 100]) is StoredGram
-    assert kind([150, 151]) is not StoredGram  # a large pair
+    assert kind([150, 151, 10]) is not StoredGram  # a large pair
+    assert kind([125, 125]) is StoredGram
+    assert kind([126, 125]) is not StoredGram  # one that is not shared
     assert kind([100] * 11) is not StoredGram  # small ones, and many
 
 

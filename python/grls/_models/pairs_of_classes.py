@@ -23,6 +23,7 @@ from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem,
 
 _OSQP_ITERATIONS = 100_000
 _FEW_SAMPLES, _FEW_OF_A_PAIR = 1000, 300
+_FEW_OF_ONE_PAIR = 250  # half a megabyte: more is given back to the system, and costs more than the kernel
 _EPS = float(np.finfo(np.float64).eps)
 _WORTH_TELLING = 1e-6  # a share of the objective that rounding may hide
 _BIAS_SHARE = 1e-2  # of the gap allowed, which is not for the bias alone
@@ -102,7 +103,10 @@ def shared_matrix(
 
     Then most of it is needed, by several pairs and by the certificate. `known`: the matrix, if it is there.
     """
-    few = len(labels) <= _FEW_SAMPLES and np.sort(np.bincount(labels))[-2:].sum() <= _FEW_OF_A_PAIR
+    counts = np.bincount(labels)
+    few = len(labels) <= _FEW_SAMPLES and np.sort(counts)[-2:].sum() <= _FEW_OF_A_PAIR
+    if known is None and len(counts) == 2:  # one pair alone, which shares it with none
+        few = len(labels) <= _FEW_OF_ONE_PAIR
     if problem.gram.formula is None or not few:
         return problem
     source = StoredGram(problem.gram.definite)
