@@ -550,6 +550,7 @@ def test_sparse_data_whose_indices_lead_nowhere_are_refused():
         ("indices", 3, -5),
         ("indptr", 4, 1_000_000_000),
         ("indptr", -1, 0),  # SciPy takes that for a matrix without values
+        ("indptr", -1, np.iinfo(np.int32).min),
     ):
         broken = data.copy()
         getattr(broken, name)[at] = value

@@ -12,11 +12,11 @@ def require_well_formed(X: Any) -> Any:
     """Return a data matrix; ValueError where it is sparse and its indices lead out of its arrays.
 
     SciPy checks that when a matrix is made, and not when one comes from a pickle or its arrays were changed.
-    One whose last row ends at 0 it takes for empty, and looks no further.
+    One whose last row ends at 0 or before it takes for empty, and looks no further.
     """
     if sparse.issparse(X) and X.format in ("csr", "csc", "bsr"):
         X.check_format(full_check=True)
-        if np.any(np.diff(X.indptr) < 0):
+        if np.any(X.indptr[1:] < X.indptr[:-1]):  # a difference might overflow
             raise ValueError("the index pointer of a sparse matrix must not decrease")
     return X
 
