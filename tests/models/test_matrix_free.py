@@ -212,7 +212,7 @@ def test_pivoted_centres_do_not_depend_on_the_order_of_rows(monkeypatch):
     monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 60)
     order = RNG.permutation(len(X))
     straight, shuffled = pair()[1].fit(X, Y), pair()[1].fit(X[order], Y[order])
-    assert abs(shuffled.n_iter_ - straight.n_iter_) <= 2  # the sums of the products are rounded in another order
+    assert abs(shuffled.n_iter_ - straight.n_iter_) <= 2  # the sums are rounded in another order
     assert_allclose(shuffled.dual_coef_, straight.dual_coef_[order], atol=1e-7)
 
 
