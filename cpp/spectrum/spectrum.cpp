@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/errors.hpp"
+#include "matrices/products.hpp"
 
 namespace grls {
 namespace {
@@ -13,22 +14,6 @@ namespace {
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
 using Eigen::Ref;
-
-// A B
-Matrix<double> product(const Ref<const Matrix<double>>& A, const Ref<const Matrix<double>>& B) {
-  Matrix<double> out(A.rows(), B.cols());
-  blas::gemm(blas::Op::none, blas::Op::none, A.rows(), B.cols(), A.cols(), 1.0, A.data(), A.outerStride(),
-             B.data(), B.outerStride(), 0.0, out.data(), out.rows());
-  return out;
-}
-
-// AᵀB
-Matrix<double> inner_product(const Ref<const Matrix<double>>& A, const Ref<const Matrix<double>>& B) {
-  Matrix<double> out(A.cols(), B.cols());
-  blas::gemm(blas::Op::transpose, blas::Op::none, A.cols(), B.cols(), A.rows(), 1.0, A.data(),
-             A.outerStride(), B.data(), B.outerStride(), 0.0, out.data(), out.rows());
-  return out;
-}
 
 // W -= V C
 void subtract_product(const Ref<const Matrix<double>>& V, const Matrix<double>& C, Matrix<double>& W) {
@@ -63,10 +48,10 @@ void normalise_columns(Matrix<double>& W, double length) {
 Matrix<double> orthonormal_outside(const Ref<const Matrix<double>>& V, Matrix<double> W, double negligible) {
   for (int round = 0; round < 4; ++round) {
     remove_means(W);
-    if (V.cols() > 0) subtract_product(V, inner_product(V, W), W);
+    if (V.cols() > 0) subtract_product(V, transposed_product(V, W), W);
     normalise_columns(W, round == 0 ? negligible : 0.5);
     if (W.cols() == 0) return W;
-    Matrix<double> gram = inner_product(W, W);
+    Matrix<double> gram = transposed_product(W, W);
     const double apart =
         (gram - Matrix<double>::Identity(W.cols(), W.cols())).cwiseAbs().maxCoeff() / kRounding;
     if (round > 0 && apart < 32.0 * static_cast<double>(W.cols())) break;
@@ -95,7 +80,7 @@ class KrylovBasis {
     size_ += b;
     last_ = b;
     Matrix<double> W = symmetric_times(context_, K_, 0, K_.order(), block);
-    const Matrix<double> C = inner_product(V(), W);
+    const Matrix<double> C = transposed_product(V(), W);
     H_.block(0, size_ - b, size_, b) = C;
     H_.block(size_ - b, 0, b, size_ - b) = C.topRows(size_ - b).transpose();
     const Matrix<double> corner = C.bottomRows(b);
@@ -195,7 +180,7 @@ TopSpectrum top_spectrum(const Context& context, const BlockTriangle<double>& K,
       largest = ritz.values.cwiseAbs().maxCoeff();
       out.smallest = std::min(out.smallest, ritz.values[0]);
       if (size >= k) {
-        const Matrix<double> gram = inner_product(W, W);
+        const Matrix<double> gram = transposed_product(W, W);
         Index good = 0;
         while (good < k &&
                basis.residual(ritz, size - 1 - good, gram) <=
