@@ -113,14 +113,13 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
               const IndexList& labels, Index n_classes, double C, const Vector<double>& weights,
               double feature_variance, double dependence, const std::string& solver, double tolerance,
               Index max_iterations, double cache_bytes, const std::optional<Matrix<double>>& start,
-              const IndexList& only, bool definite, bool exact, int threads) {
+              const IndexList& only, bool definite, int threads) {
   const GramArgument gram(formula, data);
   SvmProblem problem{gram.source(), T, labels};
   problem.n_classes = n_classes;
   problem.C = C;
   problem.weights = weights;
   problem.definite = definite;
-  problem.exact = exact;
   problem.feature_variance = feature_variance;
   problem.dependence = dependence;
   problem.solver = solver_of(solver);
@@ -162,8 +161,7 @@ void register_svm(py::module_& m) {
         py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),
         py::arg("max_iterations"), py::arg("cache_bytes"), py::arg("start") = py::none(),
-        py::arg("only") = IndexList(), py::arg("definite") = false, py::arg("exact") = true,
-        py::arg("threads") = 0);
+        py::arg("only") = IndexList(), py::arg("definite") = false, py::arg("threads") = 0);
   m.def(
       "svm_bytes",
       [](Index largest_pair, Index n_pairs, const std::string& solver, double cache_bytes, int threads) {

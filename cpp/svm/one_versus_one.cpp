@@ -22,7 +22,7 @@ constexpr Index kExactSamples = 300;           // up to here exact solutions cos
 constexpr double kWorkOfAPair = 5;             // numbers touched in solving a small pair, divided by m²
 constexpr double kRough = 3e-2;                // the gap from which on an active set is faster,
 constexpr double kExact = 1e-12;               // and the one that it leaves
-constexpr double kRoomRounding = 1e-13;        // of a coefficient's room between its bounds
+constexpr double kRoomRounding = 1e-11;        // of a coefficient's room between its bounds
 constexpr Index kInteriorPointSamples = 6000;  // up to here it may finish what decomposition leaves
 constexpr int kInteriorPointSteps = 200;
 // What an interior point method costs in the numbers that decomposition touches, divided by m³.
@@ -275,7 +275,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
     direction = separation.c;
   }
   const bool plain = problem.definite && !pair.has_features();
-  const bool small = automatic && m <= kExactSamples && (problem.exact || !plain);
+  const bool small = automatic && m <= kExactSamples;
   if (small && direction.size() > 0 && start.size() == 0) {
     // An active set of few members, which is what nearly separable classes have, is as exact and faster.
     first = by_decomposition(context, problem, pair, start, direction, problem.tolerance, 0);

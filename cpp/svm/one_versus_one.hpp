@@ -23,7 +23,6 @@ struct SvmProblem {
   double feature_variance = std::numeric_limits<double>::infinity();
   double dependence = 0;  // tolerance of dependent features
   bool definite = false;  // whether the kernel is known to be positive definite
-  bool exact = true;      // whether `automatic` solves small pairs exactly, whatever the tolerance
   SvmSolver solver = SvmSolver::automatic;
   double tolerance = 1e-4;
   Index max_iterations = 10000;

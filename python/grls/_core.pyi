@@ -652,7 +652,6 @@ def svm_fit(
     start: _Floats | None = None,
     only: Sequence[int] = ...,
     definite: bool = False,
-    exact: bool = True,
     threads: int = 0,
 ) -> SvmSolution: ...
 def piecewise_fit(

@@ -150,7 +150,7 @@ class Machines:
                 found = solve_by_osqp(self.model, task, setting.C, tol)
             else:
                 scaled = None if start is None else start * (setting.C / C)
-                found = solve(self.model, task, setting.C, scaled, tol, exact=False)
+                found = solve(self.model, task, setting.C, scaled, tol)
                 self._last[key] = setting.C, np.asarray(found.c)
         self.solver = task.solver  # it may have turned out to be the only one that works
         return posed, np.asarray(found.c), central_bias(task, setting.C, found)

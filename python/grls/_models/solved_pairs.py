@@ -131,13 +131,8 @@ def solve(
     start: FloatArray | None,
     tol: float,
     only: Any = (),
-    *,
-    exact: bool = True,
 ) -> SvmSolution:
-    """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to.
-
-    exact: whether that solves small pairs exactly, whatever `tol`.
-    """
+    """Return the solution of all pairs or some; of "auto" by what works, which the task then keeps to."""
     try:
         return task.problem.svm(
             task.labels,
@@ -149,12 +144,11 @@ def solve(
             cache_bytes=float(model.cache_size) * 2**20,
             start=start,
             only=only,
-            exact=exact,
         )
     except NotPositiveDefiniteError as error:
         if task.solver == "auto":
             task.solver = "native"
-            found = solve(model, task, C, start, tol, only, exact=exact)
+            found = solve(model, task, C, start, tol, only)
             warn(
                 f"the matrix of the kernel {task.kernel!r} is not positive definite, so that the "
                 'problem is not convex: solver="native" took over, and what it found is stationary but '

@@ -178,12 +178,8 @@ class KernelProblem:
         cache_bytes: float,
         start: FloatArray | None,
         only: Any = (),
-        exact: bool = True,
     ) -> SvmSolution:
-        """Return the coefficients of all pairs of classes, or of `only` these; the bounds are C times w.
-
-        exact: whether "auto" solves small pairs exactly, whatever `tol`.
-        """
+        """Return the coefficients of all pairs of classes, or of `only` these; the bounds are C times w."""
         arguments = self._arguments()
         arguments["dependence"] = arguments.pop("tolerance")
         arguments["weights"] = self.weights_or_ones
@@ -200,7 +196,6 @@ class KernelProblem:
             start=start,
             only=list(only),
             definite=self.gram.definite,
-            exact=exact,
         )
 
     def piecewise(
