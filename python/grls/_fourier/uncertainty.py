@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._models.regression import RegressionFunction
 from .._models.regression_summary import CoefficientErrors, Scales, coefficient_table, output_of, title
 from .._models.samples import FreeFeatures
+from .._models.summaries import likelihoods
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
@@ -245,16 +246,7 @@ class FourierUncertainty(RegressionFunction):
         return Values(
             "fit",
             [
-                Value("restricted_log_likelihood", "log-likelihood, restricted", restricted),
-                Value("log_likelihood", "log-likelihood", plain),
-                Value("restricted_aic", "AIC, restricted", -2 * restricted + 2 * n_parameters),
-                Value("aic", "AIC", -2 * plain + 2 * n_parameters),
-                Value(
-                    "restricted_bic",
-                    "BIC, restricted",
-                    -2 * restricted + n_parameters * float(np.log(max(n, 1))),
-                ),
-                Value("bic", "BIC", -2 * plain + n_parameters * float(np.log(n_rows))),
+                *likelihoods(restricted, plain, n_parameters, n, n_rows),
                 Value("r2", "R²", self._r2(system, output)),
                 Value("n_parameters", "parameters of AIC and BIC", n_parameters),
             ],

@@ -23,7 +23,7 @@ from .fit_statistics import FitStatistics
 from .fitted import FittedProblem
 from .kernel_test import kernel_test
 from .regression import RegressionFunction
-from .summaries import DROPPED, Solved, facts
+from .summaries import DROPPED, Solved, facts, likelihoods
 from .uncertainty import Uncertainty, require_likelihood
 
 _LOW, _HIGH = "2.5 %", "97.5 %"
@@ -184,16 +184,7 @@ def _fit_values(
     return Values(
         "fit",
         [
-            Value("restricted_log_likelihood", "log-likelihood, restricted", restricted),
-            Value("log_likelihood", "log-likelihood", plain),
-            Value("restricted_aic", "AIC, restricted", -2 * restricted + 2 * n_parameters),
-            Value("aic", "AIC", -2 * plain + 2 * n_parameters),
-            Value(
-                "restricted_bic",
-                "BIC, restricted",
-                -2 * restricted + n_parameters * float(np.log(max(statistics.n_free, 1))),
-            ),
-            Value("bic", "BIC", -2 * plain + n_parameters * float(np.log(rows))),
+            *likelihoods(restricted, plain, n_parameters, statistics.n_free, rows),
             Value("r2", "R²", _r2(y, statistics.residuals[:, 0], merged.weights)),
             Value("loo_r2", "R², rows left out", _r2(y[known], residuals[known], merged.weights[known])),
             Value("n_parameters", "parameters of AIC and BIC", n_parameters),

@@ -67,6 +67,24 @@ def require_exact(model: Any) -> None:
         )
 
 
+def likelihoods(
+    restricted: float, plain: float, n_parameters: float, n_free: float, n_rows: float
+) -> list[Value]:
+    """Return the log-likelihoods, and AIC and BIC of each; n_free: rows less features."""
+    return [
+        Value("restricted_log_likelihood", "log-likelihood, restricted", restricted),
+        Value("log_likelihood", "log-likelihood", plain),
+        Value("restricted_aic", "AIC, restricted", -2 * restricted + 2 * n_parameters),
+        Value("aic", "AIC", -2 * plain + 2 * n_parameters),
+        Value(
+            "restricted_bic",
+            "BIC, restricted",
+            -2 * restricted + n_parameters * float(np.log(max(n_free, 1))),
+        ),
+        Value("bic", "BIC", -2 * plain + n_parameters * float(np.log(n_rows))),
+    ]
+
+
 def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.6g}"
 

@@ -18,6 +18,7 @@ from .._models.regression_summary import (
     title,
 )
 from .._models.samples import FreeFeatures
+from .._models.summaries import likelihoods
 from .._solvers import memory
 from .._validation import FloatArray
 from ..summary import Summary, Table, Value, Values
@@ -309,16 +310,7 @@ class CentreUncertainty(RegressionFunction):
         return Values(
             "fit",
             [
-                Value("restricted_log_likelihood", "log-likelihood, restricted", restricted),
-                Value("log_likelihood", "log-likelihood", plain),
-                Value("restricted_aic", "AIC, restricted", -2 * restricted + 2 * n_parameters),
-                Value("aic", "AIC", -2 * plain + 2 * n_parameters),
-                Value(
-                    "restricted_bic",
-                    "BIC, restricted",
-                    -2 * restricted + n_parameters * float(np.log(max(n_free, 1))),
-                ),
-                Value("bic", "BIC", -2 * plain + n_parameters * float(np.log(n_rows))),
+                *likelihoods(restricted, plain, n_parameters, n_free, n_rows),
                 Value("r2", "R²", float(statistics.r2[output])),
                 Value("n_parameters", "parameters of AIC and BIC", n_parameters),
             ],

@@ -58,6 +58,16 @@ class Scale:
             return cls(system.trace / max(system.order, 1), False, rounding)
         return cls(whole / len(diagonal) if whole > 0 else 1.0, True, rounding)
 
+    def shifts_to_try(
+        self, specification: Any, n_samples: int, total_weight: float
+    ) -> tuple[FloatArray, bool]:
+        """Return the shifts, and whether they are those of a grid: of it, what rounding leaves of H."""
+        shifts, relative = regularization.shifts_to_try(specification, n_samples, total_weight)
+        if relative:
+            shifts = shifts * self.unit
+            shifts = shifts[shifts >= self.rounding]
+        return shifts, relative
+
 
 class _EstimatedPath:
     """What `Path` knows of each shift, from the space; without what only leave-one-out reads."""
@@ -166,10 +176,7 @@ def select(
     rng = check_random_state(0 if seed is None else seed)
     systems = ShiftedSystems(system, merged.targets, _PROBES, rng)
     scale = Scale.of(system)
-    shifts, relative = regularization.shifts_to_try(specification, m, problem.total_weight)
-    if relative:
-        shifts = shifts * scale.unit
-        shifts = shifts[shifts >= scale.rounding]
+    shifts, relative = scale.shifts_to_try(specification, m, problem.total_weight)
     search = _Search(merged, systems, scale, criterion, variances, per_output=per_output)
     curve = descend(
         search,

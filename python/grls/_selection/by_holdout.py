@@ -124,10 +124,7 @@ def select(
     held = _HeldOut(problem, targets, held_out_rows(problem))
     scale = Scale.of(held.system)
     total = held.problem.total_weight
-    shifts, relative = regularization.shifts_to_try(specification, len(held.problem.T), total)
-    if relative:
-        shifts = shifts * scale.unit
-        shifts = shifts[shifts >= scale.rounding]
+    shifts, relative = scale.shifts_to_try(specification, len(held.problem.T), total)
     search = _HoldoutSearch(held, loss, targets.shape[1] if per_output else 1)
     curve = descend(
         search,
