@@ -346,7 +346,6 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         return isinstance(self.C, float | np.floating) and bool(np.isposinf(self.C))
 
     def _fit(self, samples: Samples, classes: Any, n_given: int) -> None:
-        stages = self._stages
         training = self._prepare(samples)
         assert training.kernel is not None
         labels = samples.targets[:, 0].astype(np.intp)
@@ -390,8 +389,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             solved, said = hard_margin(self, task, start)
         else:
             solved, said = solve_all(self, task, self.C_, start, float(self.tol))
-        solver = task.solver
-        stages.done("solve")
+        self._stages.done("solve")
         self._warn(solved, said, classes, pairs)
         solved.beta = posed.feature_coefficients(solved.beta, solved.c)
         if posed.parts is not None:
@@ -405,8 +403,8 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
                 own = problem.kernel_times(solved.c) + training.T @ solved.beta
                 self._calibrate(machines, chosen, samples, own)
         self._warn_of_separation()
-        if stages.tells(1):
-            self._report(stages)
+        if self._stages.tells(1):
+            self._report(self._stages)
 
     def _store(
         self,

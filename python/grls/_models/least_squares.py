@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -140,20 +141,7 @@ class LeastSquaresMachine(GroupedMachine):
             return self._loo_loss(samples.targets, predictions, samples.weights)
 
         if self._optimizes():
-            outcome = kernel_parameters.optimize(
-                problem,
-                samples.targets,
-                by,
-                grid,
-                loss,
-                self.optimize,
-                n_restarts=self.n_restarts,
-                random_state=self.random_state,
-                stages=self._stages,
-                counts=counts,
-                labels=labels,
-                noisy=is_regressor(self),
-            )
+            outcome = self._optimize(problem, samples, by, loss, counts, labels)
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
             self._stages.done("kernel")
@@ -182,6 +170,31 @@ class LeastSquaresMachine(GroupedMachine):
                 problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
         self._stages.done("regularization")
         return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record)
+
+    def _optimize(
+        self,
+        problem: KernelProblem,
+        samples: Samples,
+        by: str,
+        loss: Callable[[FloatArray], FloatArray],
+        counts: FloatArray | None,
+        labels: Any,
+    ) -> kernel_parameters.Outcome:
+        """Choose the kernel's parameters together with γ."""
+        return kernel_parameters.optimize(
+            problem,
+            samples.targets,
+            by,
+            self.regularization_grid,
+            loss,
+            self.optimize,
+            n_restarts=self.n_restarts,
+            random_state=self.random_state,
+            stages=self._stages,
+            counts=counts,
+            labels=labels,
+            noisy=is_regressor(self),
+        )
 
     def _choose_by_gradients(self, chosen: Chosen, samples: Samples, grid: Any) -> Chosen:
         """Choose γ where no matrix is stored, of what is chosen but for that."""

@@ -145,6 +145,25 @@ class _Search:
     def best(self, curve: regularization.Curve) -> FloatArray:
         return np.asarray(curve.shifts[curve.best(0)])
 
+    def range_left_open(self, curve: regularization.Curve, *, refine: bool) -> FloatArray:
+        """Return the least and the largest of what either half of the random vectors would choose."""
+        halves = []
+        for half in (slice(0, _PROBES // 2), slice(_PROBES // 2, None)):
+            part = self.curve(curve.shifts, half)
+            halves.append(self.best(self.refined(part, half) if refine else part))
+        return np.sort(np.array(halves), axis=0)
+
+
+def _warn_of_disagreement(between: FloatArray, criterion: str) -> None:
+    """Tell of random vectors whose halves choose values of γ that are far apart."""
+    if np.any(between[1] > _DISAGREEMENT * between[0]):
+        low, high = between[0].min(), between[1].max()
+        warn(
+            f"the random vectors that {criterion!r} estimates traces with leave the regularization between "
+            f"{low:.2g} and {high:.2g}; give regularization a number, or use the other of 'gcv' and 'reml'",
+            UserWarning,
+        )
+
 
 def _no_loss(predictions: FloatArray) -> FloatArray:
     raise AssertionError("no row is left out")
@@ -189,19 +208,9 @@ def select(
     )
     if relative:
         curve = search.refined(curve)
-    halves = []
-    for half in (slice(0, _PROBES // 2), slice(_PROBES // 2, None)):
-        part = search.curve(curve.shifts, half)
-        halves.append(search.best(search.refined(part, half) if relative else part))
     chosen = search.best(curve)
-    between = np.sort(np.array(halves), axis=0) / merged.total_weight
-    if np.any(between[1] > _DISAGREEMENT * between[0]):
-        low, high = between[0].min(), between[1].max()
-        warn(
-            f"the random vectors that {criterion!r} estimates traces with leave the regularization between "
-            f"{low:.2g} and {high:.2g}; give regularization a number, or use the other of 'gcv' and 'reml'",
-            UserWarning,
-        )
+    between = search.range_left_open(curve, refine=relative) / merged.total_weight
+    _warn_of_disagreement(between, criterion)
     gammas, values = curve.shifts / merged.total_weight, curve.plane[0]
     selection = regularization.Selection(
         path=gammas,
