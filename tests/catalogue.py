@@ -92,6 +92,28 @@ FORMULAS = {
             + 2 * reference.laplace(*(reference.turned(A[:, [1, 2]], -20.0, 3.0) for A in (X, Z)), 0.8)
         ),
     ),
+    "rotated in space": (
+        Rotated(Gaussian(1.3), (30.0, -50.0, 110.0), (0.4, 2.0)).on([2, 0, 3])
+        + Rotated(Matern(0.8) * 2.0, (-20.0, 65.0, 10.0), 3.0).on([1, 2, 0]),
+        lambda X, Z: (
+            reference.gaussian(
+                *(
+                    reference.turned_in_space(A[:, [2, 0, 3]], [30.0, -50.0, 110.0], [0.4, 2.0])
+                    for A in (X, Z)
+                ),
+                1.3,
+            )
+            + 2
+            * reference.matern(
+                *(
+                    reference.turned_in_space(A[:, [1, 2, 0]], [-20.0, 65.0, 10.0], [3.0, 3.0])
+                    for A in (X, Z)
+                ),
+                0.8,
+                1.5,
+            )
+        ),
+    ),
     **{
         f"arc-cosine {n}": (ArcCosine(n, c), lambda X, Z, n=n, c=c: reference.arc_cosine(X, Z, n, c))
         for n, c in ((0, 0.5), (1, 0.0), (2, 1.5))
@@ -247,6 +269,9 @@ ORDERS = [
     (Sphere(Log()).on([0, 1]), 1),
     (Rotated(Matern(0.5, 2.5), 20.0, 0.3).on([1, 2]), 0),
     (Rotated(ThinPlate(), 20.0, 0.3).on([1, 2]), 2),
+    (Rotated(Matern(0.5, 2.5), (20.0, 70.0, -40.0), (0.3, 2.0)), 0),
+    (Rotated(Wendland(1.2, 1), (20.0, 70.0, -40.0), (0.3, 2.0)), 0),
+    (Rotated(Polyharmonic(3), (200.0, 10.0, 90.0), (0.3, 0.6)), 2),
     (ArcCosine(0), 0),
     (ArcCosine(1, 0.0), 0),
     (ArcCosine(2, 0.5), 0),
@@ -326,6 +351,15 @@ TUNABLE = [
             "k2__kernel__angle",
             "k2__kernel__ratio",
         ],
+    ),
+    (
+        Rotated(Gaussian(0.5) + 0.4 * Laplace(0.3), (25.0, -40.0, 70.0), (0.6, 1.7)),
+        ["angle", "ratio", "kernel__k2__kernel__sigma"],
+    ),
+    (
+        Rotated(Matern(0.7), (0.0, 0.0, 0.0), 0.5).on([2, 0, 1])
+        + Rotated(Gaussian(0.9), 15.0, 0.4).on([0, 1]),
+        ["k1__kernel__angle", "k1__kernel__ratio", "k2__kernel__angle"],
     ),
     *((ArcCosine(n, 0.6), ["c"]) for n in range(3)),
     (ArcCosine(1, 0.6, layers=3), ["c"]),

@@ -92,7 +92,10 @@ _PARAMETERS = """Parameters
         ``{{"sigma": [0.5, 1.0, 2.0]}}``: all these values, the path of γ at each. "metric" learns for a
         kernel of distances in which directions of all columns they matter, by the average outer product of
         the gradients of the kernel part in some rounds, of which leave-one-out picks one; `kernel_` is then
-        the kernel after a linear map. "metric_diagonal" scales columns only.
+        the kernel after a linear map. What the kernel reads is what is mapped, some columns
+        (``Gaussian().on(columns)``) or what a view makes of the rows
+        (``Gaussian().after(StandardScaler())``); of a larger kernel one part may be `Gaussian`, `Laplace`,
+        `Matern` or `RationalQuadratic`, and others stay as they are. "metric_diagonal" scales columns only.
     n_restarts : int, default=0
         Further starts, at random within bounds that come from the data.
     random_state : int, RandomState or None, default=None
@@ -153,9 +156,12 @@ _PARAMETERS = """Parameters
     criterion_surface_ : ndarray of shape (v, …, g)
         With a dict as `optimize`: the criterion at each of its values and each γ.
     metric_ : ndarray of shape (d, d)
-        Where a metric was learnt: A, with (x − z)ᵀA(x − z) the squared distance that the kernel reads.
+        Where a metric was learnt: A, with (x − z)ᵀA(x − z) the squared distance that the kernel reads. Of a
+        kernel after a view x and z are rows of the view, and d is the number of its columns, whose names its
+        transformer has (``get_feature_names_out``); else they are rows of X. Zero for columns that the kernel
+        does not read.
     feature_importances_ : ndarray of shape (d,)
-        Its diagonal in units of the columns' variances, as shares that add up to one.
+        Its diagonal in units of the columns' variances, as shares that add up to one; of the same columns.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
     loo_score_ : float

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import reference
 from grls import GRLSRegressor
+from grls._selection.parameters import Parameters
+from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import (
     ChiSquared,
     Constant,
@@ -244,6 +246,141 @@ def test_direction_and_ratio_are_learnt_from_the_data(start):
     assert np.array_equal(record.bounds[angle], [-270.0, 270.0])
 
 
+# Turned axes in space.
+
+
+def test_angles_are_azimuth_dip_and_rake():
+    angles, ratios = np.radians([30.0, 20.0, 50.0]), (0.25, 3.0)
+    azimuth, dip, rake = angles
+    along = np.array([np.cos(azimuth) * np.cos(dip), np.sin(azimuth) * np.cos(dip), np.sin(dip)])
+    level = np.array([-np.sin(azimuth), np.cos(azimuth), 0])
+    upright = np.cross(along, level)
+    second = np.cos(rake) * level + np.sin(rake) * upright
+    kernel = Rotated(Laplace(2.0), angle=(30.0, 20.0, 50.0), ratio=ratios)
+    for axis, width in ((along, 2.0), (second, 0.5), (np.cross(along, second), 6.0)):
+        assert_allclose(kernel(np.zeros((1, 3)), width * axis[None]), np.exp(-1), rtol=1e-14)
+
+
+def test_turns_of_space_that_change_nothing():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    K = Rotated(Gaussian(1.0), (25.0, 40.0, 70.0), (0.3, 2.0))(X)
+    for same in ((205.0, 140.0, 250.0), (205.0, -40.0, -70.0), (25.0, 40.0, 250.0), (-335.0, 40.0, -110.0)):
+        assert_allclose(Rotated(Gaussian(1.0), same, (0.3, 2.0))(X), K, rtol=1e-11)
+    assert_allclose(Rotated(Gaussian(1.0), (25.0, 40.0, 160.0), (2.0, 0.3))(X), K, rtol=1e-11)
+    assert_allclose(Rotated(Gaussian(1.0), (77.0, 10.0, 3.0))(X), Gaussian(1.0)(X), rtol=1e-12)
+    widths = Gaussian([2.0, 1.0, 0.5])(X)
+    assert_allclose(Rotated(Gaussian(2.0), (0.0, 0.0, 0.0), (0.5, 0.25))(X), widths, rtol=1e-12)
+    one = Rotated(Gaussian(1.0), (25.0, 40.0, 70.0), 0.3)(X)
+    assert_allclose(Rotated(Gaussian(1.0), (25.0, 40.0, -15.0), (0.3, 0.3))(X), one, rtol=1e-12)
+
+
+def test_an_azimuth_alone_is_the_angle_of_two_columns():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    flat = Rotated(Gaussian(1.5), 35.0, 0.4).on([0, 1])(X) * Gaussian(3.0).on([2])(X)
+    assert_allclose(Rotated(Gaussian(1.5), (35.0, 0.0, 0.0), (0.4, 2.0))(X), flat, rtol=1e-12)
+
+
+@pytest.mark.parametrize("angles", [(20.0, 30.0, -40.0), (0.0, 0.0, 0.0), (100.0, 90.0, 10.0)])
+@pytest.mark.parametrize("ratio", [(0.4, 1.8), 0.6], ids=["two ratios", "one ratio"])
+@pytest.mark.parametrize("criterion", ["reml", "loo"])
+def test_derivatives_by_angles_and_ratios(angles, ratio, criterion):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
+    names = ["angle", "ratio", "kernel__sigma"]
+
+    def value_and_gradient(point):
+        parameters = Parameters(Rotated(Matern(1.0, 2.5), angles, ratio), names, 3)
+        parameters.set(point)
+        problem = KernelProblem(parameters.kernel, X, np.ones((40, 1)), None)
+        answer, slopes = parameters.gradient(problem, y, 1e-2, criterion)
+        return answer.value, slopes
+
+    point = Parameters(Rotated(Matern(1.0, 2.5), angles, ratio), names, 3).get()
+    slopes = value_and_gradient(point)[1]
+    step = 1e-5 * np.maximum(point / 100, 1)
+    difference = [
+        (value_and_gradient(point + e)[0] - value_and_gradient(point - e)[0]) / (2 * e.sum())
+        for e in np.diag(step)
+    ]
+    assert len(slopes) == 4 + np.size(ratio)
+    assert_allclose(slopes, difference, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0, 0.0), (80.0, -20.0, 30.0)], ids=str)
+def test_a_rotation_of_space_is_learnt_from_the_data(start):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 10, size=(350, 3))
+    truth = Rotated(Gaussian(6.0), angle=(40.0, 25.0, 20.0), ratio=(0.5, 0.25))
+    y = np.linalg.cholesky(truth(X) + 1e-6 * np.eye(350)) @ rng.normal(size=350)
+    model = GRLSRegressor(
+        Rotated(Gaussian(5.0), angle=start, ratio=(0.6, 0.4)),
+        optimize=True,
+        regularization="reml",
+        features="constant",
+    ).fit(X, y)
+
+    def metric(kernel):  # that of distances in units of widths, whichever angles it is written with
+        A = kernel._axes()[0] / kernel.kernel.sigma
+        return A.T @ A
+
+    found, expected = (np.linalg.eigh(metric(kernel)) for kernel in (model.kernel_, truth))
+    cosines = np.abs(np.sum(found[1] * expected[1], axis=0))
+    assert np.degrees(np.arccos(np.minimum(cosines, 1))).max() < 5
+    assert_allclose(found[0] ** -0.5, expected[0] ** -0.5, rtol=0.2)
+    record = model.optimization_
+    labels = ["angle[0]", "angle[1]", "angle[2]", "ratio[0]", "ratio[1]"]
+    assert [name for name in record.parameters if name != "kernel__sigma"] == labels
+    at = [record.parameters.index(name) for name in labels[:3]]
+    assert_allclose(record.starts[0, at], start, atol=1e-9)
+    assert_allclose(record.ends[record.best, at], model.kernel_.angle, rtol=1e-9)
+    assert np.array_equal(record.bounds[at], [[-270.0, 270.0]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("angle", "ratio", "n_columns", "error", "message"),
+    [
+        ((1.0, 2.0, 3.0), 1.0, 2, ValueError, r"reads three columns, not 2: .*; two columns have one angle"),
+        ((1.0, 2.0, 3.0), 1.0, 4, ValueError, r"three columns, not 4: name them, .*\.on\(\[0, 1, 2\]\)$"),
+        (1.0, 1.0, 3, ValueError, "reads two columns, not 3: .*; three columns have three angles"),
+        ((1.0, 2.0), 1.0, 3, ValueError, "angle must be one number, of two columns, or three"),
+        ([[1.0, 2.0, 3.0]], 1.0, 3, ValueError, "angle must be one number"),
+        ((1.0, 2.0, 400.0), 1.0, 3, ValueError, "Rotated.angle must be at most 360"),
+        ((1.0, -400.0, 3.0), 1.0, 3, ValueError, "Rotated.angle must be at least -360"),
+        ((1.0, np.nan, 3.0), 1.0, 3, ValueError, "Rotated.angle must be finite"),
+        (("a", "b", "c"), 1.0, 3, TypeError, "Rotated.angle must be a number"),
+        ((1.0, 2.0, 3.0), (1.0, 0.0), 3, ValueError, "Rotated.ratio must be greater than 0"),
+        (
+            (1.0, 2.0, 3.0),
+            (1.0, 2.0, 3.0),
+            3,
+            ValueError,
+            "ratio must be one number, or of three columns two",
+        ),
+        (1.0, (1.0, 2.0), 2, ValueError, "ratio must be one number, or of three columns two"),
+    ],
+)
+def test_angles_and_ratios_that_cannot_be(angle, ratio, n_columns, error, message):
+    with pytest.raises(error, match=message):
+        Rotated(Gaussian(1.0), angle, ratio)(np.zeros((4, n_columns)))
+
+
+def test_a_model_in_space_travels(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    kernel = Rotated(Matern(), (30.0, 20.0, 10.0), (0.5, 0.3)).on([3, 0, 1])
+    model = GRLSRegressor(kernel, regularization="reml", optimize=["kernel__angle"]).fit(X, X[:, 0] ** 2)
+    grls.save(model, tmp_path / "model.grls")
+    again = grls.load(tmp_path / "model.grls")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.kernel_.kernel.angle, model.kernel_.kernel.angle)
+    step, new = 1e-5, X[:5]
+    gradient = model.predict(new, return_gradient=True)[1]
+    for j, e in enumerate(step * np.eye(4)):
+        assert_allclose(
+            gradient[:, j], (model.predict(new + e) - model.predict(new - e)) / (2 * step), atol=1e-6
+        )
+
+
 def test_a_scale_that_gamma_makes_superfluous_is_not_tuned():
     X = globe(40)
     y = np.cos(np.radians(X[:, 0]))
@@ -263,3 +400,13 @@ def test_mapped_kernels_are_read_back_and_cloned(kernel):
     assert_allclose(again(X), kernel(X))
     other = clone(kernel).set_params(**({"radius": 3.0} if isinstance(kernel, Sphere) else {"angle": 11.0}))
     assert not other.is_same(kernel, 2)
+
+
+@pytest.mark.parametrize("form", [tuple, list, np.array])
+def test_kernels_turned_in_space_are_read_back_and_cloned(form):
+    kernel = Rotated(Gaussian(1.0), form([10.0, 20.0, -30.0]), form([0.5, 2.0]))
+    for again in (eval(repr(kernel), vars(grls.kernels)), clone(kernel)):
+        assert again.is_same(kernel, 3)
+    assert sorted(kernel.get_params(deep=False)) == ["angle", "kernel", "ratio"]
+    assert not clone(kernel).set_params(angle=[10.0, 20.0, -31.0]).is_same(kernel, 3)
+    assert not clone(kernel).set_params(ratio=0.5).is_same(kernel, 3)

@@ -125,6 +125,9 @@ REGRESSORS = {
     "interpolation": lambda: GRLSRegressor(Laplace(2.0), regularization=1e-12).fit(X, y),
     "far from the origin": lambda: GRLSRegressor(Matern(), features="linear").fit(X + 1e6, y),
     "learnt metric": lambda: GRLSRegressor(Gaussian(), optimize="metric").fit(X, y),
+    "learnt metric of a view": lambda: GRLSRegressor(
+        Gaussian().after(StandardScaler()).on([2, 0]) + Linear().on([1]), optimize="metric"
+    ).fit(X, y),
     "thin plate": lambda: GRLSRegressor(ThinPlate(), features="linear").fit(X, y),
     "columns": lambda: GRLSRegressor(Gaussian().on([1, 2]), features=Columns([0])).fit(X, y),
     "columns alone": lambda: GRLSRegressor(Gaussian(), features=Columns([0, 2], constant=False)).fit(X, y),

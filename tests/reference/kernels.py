@@ -98,6 +98,18 @@ def turned(X, angle, ratio):
     return np.column_stack([along, (X[:, 1] * np.cos(alpha) - X[:, 0] * np.sin(alpha)) / ratio])
 
 
+def turned_in_space(X, angles, ratios):
+    """Coordinates along a direction in space, across it and level, across both; the latter two turned about
+    the direction, and in units of the ratios."""
+    azimuth, dip, rake = np.radians(angles)
+    along = np.array([np.cos(azimuth) * np.cos(dip), np.sin(azimuth) * np.cos(dip), np.sin(dip)])
+    level = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    upright = np.cross(along, level)
+    second = np.cos(rake) * level + np.sin(rake) * upright
+    third = np.cos(rake) * upright - np.sin(rake) * level
+    return np.column_stack([X @ along, X @ second / ratios[0], X @ third / ratios[1]])
+
+
 def arc_cosine(X, Z, degree, c, layers=1):
     """Angles from the differences and sums of unit vectors, exact for parallel rows; further layers from
     their inner products."""

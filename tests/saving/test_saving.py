@@ -122,6 +122,10 @@ MODELS = {
         X,
     ),
     "learnt metric": lambda: (GRLSRegressor(Gaussian(), optimize="metric").fit(X, y), X),
+    "learnt metric of a view": lambda: (
+        GRLSRegressor(Gaussian().after(StandardScaler()).on([1, 0]), optimize="metric").fit(X, y),
+        X,
+    ),
     "optimised": lambda: (
         GRLSRegressor(
             Gaussian(1.0) + 2 * Matern(1.0), optimize=["k1__sigma"], regularization="reml", keep_factor=True

@@ -261,10 +261,12 @@ class LeastSquaresMachine(GroupedMachine):
                 prepare=lambda kernel: about_the_data(kernel, X, T, free=self.feature_variance == np.inf),
                 stages=self._stages,
             )
-        else:
-            diagonal = self.optimize == "metric_diagonal"
-            kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=self._stages)
-        kernel, samples.X = metric.seen_by(kernel, record, X, weights)
+            kernel, samples.X = metric.seen_by(kernel, record, X, weights)
+            return kernel, record
+        diagonal = self.optimize == "metric_diagonal"
+        kernel, record = metric.metric_of(choose, start, diagonal=diagonal, stages=self._stages)
+        given = samples.given if start.reads_given else X
+        kernel, samples.X = kernel.fit_views(given, points=X)
         return kernel, record
 
     def _learns_metric(self) -> bool:

@@ -403,7 +403,8 @@ def n_estimated(model: Any) -> int:
     if isinstance(record, Optimization | GridSearch):
         return chosen + len(record.parameters)
     if hasattr(model, "metric_"):
-        return chosen + len(model.metric_) * (len(model.metric_) + 1) // 2
+        n_columns = int(np.count_nonzero(np.any(model.metric_, axis=1)))  # the kernel reads these
+        return chosen + n_columns * (n_columns + 1) // 2
     return chosen + (0 if record is None else int(np.size(getattr(model.kernel_, "sigma", ()))))
 
 

@@ -34,6 +34,7 @@ def choose_on_sample(
 ) -> tuple[Kernel, Any]:
     """Return the kernel, and the record of what was tried.
 
+    After a metric that was learnt the kernel has a view that is not fitted: see `metric.metric_of`.
     `kernel` is what to start from, resolved at `points`, the rows of the sample as it reads them; T (n, l)
     and `targets` (n, k) belong to them. `criterion` is that of γ, "loo" or "reml".
     """
@@ -44,11 +45,9 @@ def choose_on_sample(
         choose = Choice(problem, targets, "loo", loss, None)
         if automatic:
             found, record = kernel_choice.choose_kernel(choose, noisy=noisy, prepare=prepare, stages=stages)
-        else:
-            diagonal = optimize == "metric_diagonal"
-            found, record = metric.metric_of(choose, kernel, diagonal=diagonal, stages=stages)
-        found, _ = metric.seen_by(found, record, points, None)
-        return found, record
+            found, _ = metric.seen_by(found, record, points, None)
+            return found, record
+        return metric.metric_of(choose, kernel, diagonal=optimize == "metric_diagonal", stages=stages)
     outcome = kernel_parameters.optimize(
         problem,
         targets,

@@ -24,6 +24,7 @@ from .._models.group_effects import GroupedMachine
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
 from .._selection import kernel_choice
+from .._selection.metric import Metric
 from .._solvers.arrays import require_well_formed
 from .._validation import (
     FloatArray,
@@ -206,9 +207,24 @@ class CentreMachine(GroupedMachine):
         if self._chooses_kernel() or self._optimizes():
             had_views = kernel.reads_given
             kernel, record = self._kernel_from_sample(kernel, points, free.at(rows), pool.y)
-            if kernel.reads_given and not had_views:  # a metric was learnt
+            if isinstance(record, Metric):
+                kernel, points = self._after_metric(source, kernel, rows if had_views else pool.X, points)
+            elif kernel.reads_given and not had_views:  # the kernel that was chosen has a metric
                 points = kernel.view(pool.X)
         return Draft(source, free, kernel, points, record)
+
+    @staticmethod
+    def _after_metric(
+        source: Source, kernel: kernels.Kernel, rows: Any, points: Any
+    ) -> tuple[kernels.Kernel, Any]:
+        """Return a kernel with the map of a learnt metric fitted, and the sampled rows as it reads them.
+
+        `points` are these rows without the map. What views made of rows in memory is mapped too.
+        """
+        if source.kernel is not None:  # its views are fitted to the rows in memory
+            for block in source.blocks:
+                block.points = kernel.fit_views(block.given, points=block.points)[1]
+        return kernel.fit_views(rows, points=points)
 
     def _kernel_from_sample(
         self, kernel: kernels.Kernel, points: Any, T: FloatArray, y: Any

@@ -45,8 +45,8 @@ all polynomials of degree below q among the features (1: ``features="constant"``
 
 Kernels make kernels: ``k1 + k2``, ``k1 * k2``, ``2.0 * k``, ``k ** 3``, ``k.exp()``,
 ``PowerSeries(k, coefficients)``, ``k.normalized()``, ``k.on(columns)`` and ``k.after(transformer)``; of two
-columns ``Sphere(k)``, latitude and longitude, and ``Rotated(k, angle, ratio)``. However long the formula, it
-is evaluated in one pass, and all its terms share the inner products and distances they read.
+columns ``Sphere(k)``, latitude and longitude, and of two or three ``Rotated(k, angle, ratio)``. However long
+the formula, it is evaluated in one pass, and all its terms share the inner products and distances they read.
 """
 
 from __future__ import annotations

@@ -118,6 +118,7 @@ class Kernel(Versioned, KernelParameters):
         feature_names: Sequence[str] | None = None,
         *,
         refit: bool = True,
+        points: Any = None,
     ) -> tuple[Kernel, Any]:
         """Fit the views, and return the kernel with them and the matrix that it reads of these rows.
 
@@ -134,6 +135,10 @@ class Kernel(Versioned, KernelParameters):
         refit : bool, default=True
             Whether transformers that were fitted before are fitted to these rows. Those of a kernel that
             comes from here, as ``kernel_`` of a fitted model does, never are.
+        points : {ndarray, CSR matrix} of shape (n, q), default=None
+            Of a kernel that comes from here, and some part of which was put after a further view since: what
+            it read of these rows before. Views that are fitted are then not asked again, which is not the
+            same where a transformer's ``fit_transform`` leaves each row out of its own values.
 
         Returns
         -------
@@ -145,7 +150,8 @@ class Kernel(Versioned, KernelParameters):
         copy: Kernel = clone(self)
         if not refit:
             views.keep_fitted(self, copy)
-        look = views.Look(X, True, y, weights, refit)
+        known = None if self._frame is None else points
+        look = views.Look(X, True, y, weights, refit, known=known)
         points, frame = views.matrix_of(copy, look, feature_names)
         copy._frame = tuple(frame.tolist())
         return copy, points
@@ -163,6 +169,12 @@ class Kernel(Versioned, KernelParameters):
 
     def _views(self) -> list[After]:
         return []
+
+    def framed(self, n_columns: int) -> Kernel:
+        """Let this kernel read the first `n_columns` of a matrix where it has no frame, and return it."""
+        if self._frame is None:
+            self._frame = tuple(range(n_columns))
+        return self
 
     def _hand_places_to(self, other: Kernel) -> None:
         """Let another kernel read the same matrix."""

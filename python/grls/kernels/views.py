@@ -55,6 +55,7 @@ class Look:
     weights: Any = None
     refits: bool = True  # whether transformers that are fitted already are fitted again
     is_checked: bool = False  # whether the rows are known to be finite numbers
+    known: Any = None  # the matrix that fitted views made of these rows: they are not asked again
     own: set[int] = field(default_factory=set)  # columns that are read themselves
     blocks: list[tuple[After, Any, NDArray[np.intp]]] = field(default_factory=list)
 
@@ -177,15 +178,18 @@ class After(_SameOrder):
             raise ValueError("a precomputed kernel has no points that could be viewed by a transformer")
         if not hasattr(self.transformer, "transform"):
             raise TypeError(f"kernel.after needs a transformer, {self.transformer!r} has no method transform")
-        values = self._fitted_values(rows, look) if look.fits else self._values(rows)
-        V = self._checked(values, look.n_rows)
+        if look.known is not None and self.is_placed:
+            V = self._remembered(look.known)
+        else:
+            values = self._fitted_values(rows, look) if look.fits else self._values(rows)
+            V = self._checked(values, look.n_rows)
         if look.fits:
             self._width = V.shape[1]
         elif V.shape[1] != self._width:
             raise ValueError(
                 f"the view {self.transformer!r} gave {V.shape[1]} columns, but {self._width} when fitted"
             )
-        inner = Look(V, look.fits, look.y, look.weights, look.refits, is_checked=True)
+        inner = Look(V, look.fits, look.y, look.weights, look.refits, is_checked=True, known=look.known)
         matrix, frame = matrix_of(self.kernel, inner, None)
         look.blocks.append((self, matrix, frame))
 
@@ -199,6 +203,12 @@ class After(_SameOrder):
         if hasattr(self.transformer, "fit_transform"):
             return self.transformer.fit_transform(rows, look.y)
         return self.transformer.fit(rows, look.y).transform(rows)
+
+    def _remembered(self, matrix: Any) -> Any:
+        """Return the view of rows from the matrix that has it, but for columns nobody reads."""
+        places = np.maximum(np.asarray(tuple(self._columns), dtype=np.intp), 0)
+        V = matrix[:, places]
+        return V if sparse.issparse(V) else np.ascontiguousarray(V)
 
     def _values(self, rows: Any) -> Any:
         """Return the fitted view of rows: without names, where it was fitted without them."""
@@ -272,12 +282,17 @@ class Placed(After):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return repr(self.kernel)
 
+    @classmethod
+    def at(cls, kernel: Kernel, columns: range) -> Placed:
+        """Return a kernel on some columns of the matrix."""
+        placed = cls(kernel)
+        placed._columns, placed._width = columns, len(columns)
+        return placed
+
 
 def beside_views(kernel: Kernel, other: Kernel, columns: range) -> Kernel:
     """Return the sum of a fitted kernel with views and another one on further columns of its matrix."""
-    placed = Placed(other)
-    placed._columns, placed._width = columns, len(columns)
-    out = Sum(kernel, placed)
+    out = Sum(kernel, Placed.at(other, columns))
     kernel._hand_places_to(out)
     return out
 
