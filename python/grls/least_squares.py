@@ -33,8 +33,9 @@ _PARAMETERS = """Parameters
         leave-one-out on some of the rows. Columns that are constant, or others in other units, are left out;
         beside those with long tails their normal scores are read (`grls.features.NormalScores`), and columns
         of at most 30 values are compared as labels too, where that predicts rows better that are left out.
-        Of sparse data or more than 50 columns one width for all, and the linear kernel beside them. An object
-        of `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
+        More than 50 columns have one scale, as they are or, where that is clearly better, each in units of
+        its own; sparse ones have one width; the linear kernel is tried beside them. An object of
+        `grls.kernels`, such as ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name from the table
         there (``"gaussian"``, ``"matern"``, ``"thin_plate"``, ``"precomputed"``, …); or a function
         ``k(X, Z)`` that returns the matrix.

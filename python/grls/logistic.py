@@ -58,8 +58,8 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         "auto": the kernel that `GRLSClassifier` chooses, family and widths, by leave-one-out of least squares
         on at most 1200 points. Where `regularization` is a number, a Gaussian of one scale for all columns,
         each in units of its own, the scale that leaves out single rows best in a least-squares fit as
-        regularised as this one, on at most 250 points; of sparse data or more than 50 columns one width, or
-        the linear kernel. An object of `grls.kernels`, such as
+        regularised as this one, on at most 250 points; more than 50 columns also as they are, sparse ones
+        only so, or the linear kernel. An object of `grls.kernels`, such as
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
         function ``k(X, Z)`` that returns the matrix.

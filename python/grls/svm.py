@@ -57,10 +57,10 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     ----------
     kernel : Kernel, str or callable, default="auto"
         "auto": a Gaussian of one scale for all columns, each in units of its own, the scale that leaves out
-        single rows best in a least-squares fit as regularised as this one, on at most 250 points; of sparse
-        data or more than 50 columns one width, or the linear kernel. Dense columns that clearly matter less
-        than others, by the slopes of such a fit to half of at most 1000 points and its errors at the other
-        half, have wider widths. An object of `grls.kernels`, such as
+        single rows best in a least-squares fit as regularised as this one, on at most 250 points; more
+        than 50 columns also as they are, sparse ones only so, or the linear kernel. Dense columns that
+        clearly matter less than others, by the slopes of such a fit to half of at most 1000 points and its
+        errors at the other half, have wider widths. An object of `grls.kernels`, such as
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name
         (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function

@@ -12,7 +12,8 @@ from grls import (
     SVMGBClassifier,
 )
 from grls._selection.descent import Prior
-from grls._selection.kernel_choice import KernelChoice
+from grls._selection.kernel_choice import SCREENED, KernelChoice
+from grls._selection.starts import drawn_rows
 from grls.features import Columns
 from grls.kernels import Gaussian, Linear, Matern
 from numpy.testing import assert_allclose, assert_array_equal
@@ -314,6 +315,44 @@ def test_of_many_columns_one_width_or_the_linear_kernel(form):
     assert model.loo_score_ > 0.9
     radial = GRLSRegressor().fit(form(X), np.exp(-((X**2).sum(axis=1)) / 20))
     assert np.ndim(radial.kernel_.sigma) == 0
+
+
+@pytest.mark.parametrize(
+    "estimator", [GRLSRegressor, GRLSClassifier, GRRegressor, GRLogisticClassifier, SVMGBClassifier]
+)
+def test_many_columns_may_have_units_of_their_own(estimator):
+    rng = np.random.default_rng(0)
+    Z, units = rng.normal(size=(500, 3)), 10.0 ** rng.permutation(np.linspace(-3, 3, 60))
+    X = Z @ rng.normal(size=(3, 60)) + rng.normal(size=(500, 60))
+    y = np.sin(2 * Z[:, 0]) + Z[:, 1] ** 2
+    if "Classifier" in estimator.__name__:
+        y = labels_of(y)
+    train, test = slice(0, 300), slice(300, None)
+    in_units = estimator().fit(X[train] * units, y[train]).score(X[test] * units, y[test])
+    alike = estimator().fit(X[train], y[train])
+    assert in_units > alike.score(X[test], y[test]) - 0.05 > 0.6
+    if estimator is GRLSRegressor:  # where they are alike, one width will do
+        assert np.ndim(alike.kernel_.sigma) == 0
+
+
+@pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier, SVMGBClassifier])
+def test_a_column_that_varies_in_few_rows_does_not_set_them_apart(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    if estimator is not GRLSRegressor:
+        y = labels_of(y)
+
+    def with_rare(start):
+        rare = np.zeros(len(X))
+        rare[start : start + 2] = [1e4, 2e4]
+        return np.column_stack([X, rare])
+
+    # Two rows that are not among those on which families are compared.
+    found = (with_rare(start) for start in range(0, 600, 2))
+    table = next(table for table in found if not table[drawn_rows(table, SCREENED), -1].any())
+    model = estimator().fit(table, y)
+    assert model.score(np.column_stack([X, np.full(len(X), 1e4)]), y) > 0.7
 
 
 def test_it_is_told_step_by_step(capsys):

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .._models.progress import Stages
@@ -59,7 +60,8 @@ _CLEARLY_BETTER = 0.8
 # What widths must get the squared error of one scale down to, on rows that they did not see.
 _BETTER_ELSEWHERE = 0.97
 
-# What scores and labels must get the squared error of columns as they are down to, on few rows.
+# What scores and labels, and of many columns units of their own, must get the squared error of columns as
+# they are down to, on few rows.
 _RICHER = 0.95
 
 # Up to so many rows widths have a prior, of this spread in their logarithms, and the likelihood has a say in
@@ -87,6 +89,12 @@ class Candidate:
     criterion: float  # mean squared error of the rows left out
     n_rows: int  # on so many rows
     n_widths: int = 1  # that the same rows chose
+    without: float = np.inf  # the error of the features alone, the limit of large γ
+
+    @property
+    def helps(self) -> bool:
+        """Whether leave-one-out finds the kernel better than the features alone."""
+        return self.criterion < _NO_HELP * self.without
 
 
 @dataclass
@@ -135,14 +143,17 @@ class _Chooser:
 
     def in_units(self, units: Any) -> _Chooser:
         """Return the same with columns measured otherwise."""
-        return _Chooser(self._choose, units, self._stages, reading=self.reading)
+        return _Chooser(self._choose, units, self._stages, self._gammas, self.reading)
 
     def by(self, reading: Reading, units: FloatArray | None = None) -> _Chooser:
         """Return the same rows read otherwise; this one reads columns as they are."""
         points = reading.points(self.X)
         read = self._choose.at(points)
         if units is None:
-            units = np.append(start_kernel(points).resolve(points).sigma, reading.label_units)
+            n, constant = self.X.shape[1], _constant(self.X)
+            units = np.array(start_kernel(points).resolve(points).sigma)
+            units[:n][constant] = np.sqrt(len(units) / n) * self.units[constant]
+            units = np.append(units, reading.label_units)
         return _Chooser(read, units, self._stages, reading=reading)
 
     def halves(self) -> tuple[_Chooser, Choice]:
@@ -157,10 +168,12 @@ class _Chooser:
     def candidate(self, name: str, kernel: Kernel, n_widths: int = 1) -> Candidate:
         """Return a kernel of the points with its leave-one-out error at the best γ."""
         selection = self._choose(kernel, self._gammas)
-        value = np.inf if selection is None else float(selection.criterion.min())
+        value, without = np.inf, np.inf
+        if selection is not None:
+            value, without = float(selection.criterion.min()), float(selection.criterion[-1])
         name = name if self.reading.is_plain else f"{name}, {self.reading.name}"
         self._stages.report(f"kernel: {name}, {self.n_rows} rows: {self._choose.criterion} error {value:.6g}")
-        return Candidate(name, self.reading.of_rows(kernel), value, self.n_rows, n_widths)
+        return Candidate(name, self.reading.of_rows(kernel), value, self.n_rows, n_widths, without)
 
     def with_widths(self, family: str, widths: _Widths) -> Candidate:
         """Return the candidate of a family that has these widths."""
@@ -169,11 +182,6 @@ class _Chooser:
     def kernel(self, family: Callable[[Any], Kernel], widths: _Widths) -> Kernel:
         """Return the kernel of the points that has these widths."""
         return self.reading.kernel(family, widths.values)
-
-    def helps(self, kernel: Kernel) -> bool:
-        """Whether leave-one-out finds a kernel better than the features alone, the limit of large γ."""
-        selection = self._choose(kernel, self._gammas)
-        return selection is not None and bool(selection.criterion.min() < _NO_HELP * selection.criterion[-1])
 
     def best_factor(
         self, family: Callable[[Any], Kernel], *, criterion: str | None = None, refine: bool = False
@@ -266,13 +274,14 @@ def choose_kernel(
     if len(distinct_rows(X)[0]) - n_features < _FEWEST_ROWS:
         return reading.of_rows(start_kernel(X).resolve(X)), record
     few_rows, many_rows = (choose.on(max(most, 4 * n_features)) for most in (SCREENED, TUNED))
-    units = start_kernel(X).resolve(few_rows.problem.X).sigma
-    few, many = (_Chooser(rows, units, stages, reading=reading) for rows in (few_rows, many_rows))
+    units = _units(few_rows.problem.X, X)
+    few, many = (_Chooser(rows, units[0], stages, reading=reading) for rows in (few_rows, many_rows))
     if _is_wide(X):
-        candidates = _without_widths(few, many, prepare, record)
+        candidates = _without_widths(few, many, units, prepare, record)
+    elif noisy:
+        candidates = _of_values(few, many, reading.richer(X), record)
     else:
-        richer = reading.richer(X)
-        candidates = (_of_values if noisy else _of_labels)(few, many, richer, record)
+        candidates = _of_labels(few, many, units, reading.richer(X), record)
     record.candidates = list(candidates)
     record.best = int(np.argmin([_handicapped(candidate) for candidate in record.candidates]))
     best = record.candidates[record.best]
@@ -333,10 +342,10 @@ def choose_width(
 ) -> tuple[Kernel, KernelChoice]:
     """Return a Gaussian kernel of one scale, for machines of other losses: least squares choose it.
 
-    By leave-one-out on few rows, in the best of three units for the columns; of sparse data or many columns
-    one width, and the linear kernel beside it. `shift` is γΣw, which such a machine is given: a width that
-    is best at another one would be too wide or too narrow. `by_columns`: whether columns that
-    clearly matter less than others have wider widths.
+    By leave-one-out on few rows, in the best of three units for the columns; many columns are also taken as
+    they are, sparse ones only so, and the linear kernel is tried beside them. `shift` is γΣw, which such a
+    machine is given: a width that is best at another one would be too wide or too narrow. `by_columns`:
+    whether columns that clearly matter less than others have wider widths.
     """
     record = KernelChoice()
     choose, reading = _read(choose)
@@ -347,13 +356,16 @@ def choose_width(
     points = rows.problem.X
     gammas = np.array([shift / rows.problem.total_weight])
     wide = _is_wide(X)
-    first, *others = [Gaussian("median").resolve(points).sigma] if wide else _units(points)
+    first, *others = _units(points, X)
     few = _Chooser(rows, first, stages, gammas, reading)
     widths = few.best_factor(Gaussian, refine=True)
     kernels: list[tuple[str, Any]] = [("Gaussian", Gaussian(widths))]
-    kernels += [("Gaussian", Gaussian(units * (widths / first).mean())) for units in others]
     if wide:
+        own = [few.in_units(units).best_factor(Gaussian, refine=True) for units in others]
+        kernels += [("Gaussian", Gaussian(each)) for each in own]
         kernels.append(("Linear", prepare(Linear())))
+    else:
+        kernels += [("Gaussian", Gaussian(units * (widths / first).mean())) for units in others]
     record.candidates = [few.candidate(*each) for each in kernels]
     record.best = int(np.argmin([candidate.criterion for candidate in record.candidates]))
     _, best = kernels[record.best]
@@ -389,7 +401,7 @@ def _of_values(
         candidates = screened.tune_on_many(close)
         best = min(candidates, key=lambda name: candidates[name].criterion)
         found = screened.on_many[best]
-        if not screened.many.helps(screened.many.kernel(FAMILIES[best], found)):
+        if not candidates[best].helps:
             # Of many columns few rows may show nothing, or what is not there: start again with many.
             record.screened.clear()
             yield from _of_values(many, many, richer, record)
@@ -507,7 +519,7 @@ def _usual(relative: FloatArray) -> float:
 
 
 def _of_labels(
-    few: _Chooser, many: _Chooser, richer: Reading | None, record: KernelChoice
+    few: _Chooser, many: _Chooser, units: list[Any], richer: Reading | None, record: KernelChoice
 ) -> Iterator[Candidate]:
     """One scale by leave-one-out, for each family on few rows; widths by likelihood where they hold.
 
@@ -515,7 +527,7 @@ def _of_labels(
     are tuned on half the rows, and must be better on the other half.
     """
     first = next(iter(FAMILIES))
-    found = min((_one_scale(few.in_units(units), first) for units in _units(few.X)), key=_error)
+    found = min((_one_scale(few.in_units(each), first) for each in units), key=_error)
     record.screened.append(found.candidate)
     if richer is not None:
         # Of one scale are scores and labels in place of their columns, or these as they are.
@@ -560,24 +572,47 @@ def _error(one: _OneScale) -> float:
     return one.candidate.criterion
 
 
-def _units(X: FloatArray) -> list[FloatArray]:
+def _units(points: Any, X: Any) -> list[Any]:
     """Return what columns may be measured in: median distances, standard deviations, ranges; times √d.
 
-    A point counts once, so that rows given twice and rows of weight two mean the same.
+    Of many columns the first is the median distance between rows, of sparse ones it is all there is. A point
+    counts once, so that rows given twice and rows of weight two mean the same. Columns that do not vary among
+    these points, but among all rows X, have units of the latter: any others would set the rows apart in
+    which they vary.
     """
-    d = X.shape[1]
+    if sparse.issparse(X):
+        return [start_kernel(X).resolve(points).sigma]
+    found, constant = _units_of(points), _constant(points)
+    if constant.any():
+        of_all = _units_of(X)
+        found = [
+            np.where(constant, other, each) if np.ndim(each) else each
+            for each, other in zip(found, of_all, strict=True)
+        ]
+    return found
+
+
+def _units_of(X: FloatArray) -> list[Any]:
     X = X[distinct_rows(X)[0]]
-    medians = start_kernel(X).resolve(X).sigma / np.sqrt(d)
     spread, extent = X.std(axis=0), np.ptp(X, axis=0)
-    return [np.sqrt(d) * np.where(units > 0, units, 1.0) for units in (medians, spread, extent / 2)]
+    own = [np.sqrt(X.shape[1]) * np.where(units > 0, units, 1.0) for units in (spread, extent / 2)]
+    return [start_kernel(X).resolve(X).sigma, *own]
+
+
+def _constant(X: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(X.max(axis=0) == X.min(axis=0))
 
 
 def _without_widths(
-    few: _Chooser, many: _Chooser, prepare: Callable[[Kernel], Kernel], record: KernelChoice
+    few: _Chooser, many: _Chooser, units: list[Any], prepare: Callable[[Kernel], Kernel], record: KernelChoice
 ) -> Iterator[Candidate]:
-    """One width for all columns by leave-one-out, and the linear kernel."""
-    for name, family in FAMILIES.items():
-        record.screened.append(few.candidate(name, family(few.best_factor(family, refine=True))))
-    best = min(record.screened, key=lambda candidate: candidate.criterion)
-    yield many.candidate(best.name, best.kernel)
+    """One scale for all columns by leave-one-out, as they are or in units of their own; the linear kernel."""
+    first = next(iter(FAMILIES))
+    as_given, *own = [_one_scale(few.in_units(each), first) for each in units]
+    better = [each for each in own if _error(each) < _RICHER * _error(as_given)]
+    found = min(better, key=_error, default=as_given)
+    others = [_one_scale(found.chooser, name) for name in FAMILIES if name != first]
+    record.screened += [each.candidate for each in (as_given, *own, *others)]
+    best = min([found, *others], key=_error)
+    yield many.candidate(best.family, many.kernel(FAMILIES[best.family], best.widths))
     yield many.candidate("Linear", prepare(Linear()))
