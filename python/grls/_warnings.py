@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ _INSIDE = tuple(str(Path(file).parent) for file in (__file__, joblib.__file__, s
 
 # What is being recorded in this thread, innermost last.
 _RECORDS: ContextVar[tuple[list[str], ...]] = ContextVar("grls_warnings", default=())
+# What is not said in this thread.
+_MUTED: ContextVar[tuple[type[Warning], ...]] = ContextVar("grls_muted", default=())
 
 
 @contextmanager
@@ -30,19 +33,34 @@ def recorded() -> Iterator[list[str]]:
 
 
 @contextmanager
-def muted() -> Iterator[None]:
-    """Neither give nor collect what is warned of inside: what comes later will say it again."""
-    token = _RECORDS.set(())
+def muted(*categories: type[Warning]) -> Iterator[None]:
+    """Neither give nor collect what this package warns of inside: what comes later will say it again.
+
+    All of it, or these categories. The filters of `warnings` are left alone: they are those of the whole
+    process, and threads that change them and change them back in turns leave them changed for good.
+    """
+    token = _MUTED.set((*_MUTED.get(), *(categories or (Warning,))))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        _RECORDS.reset(token)
+        _MUTED.reset(token)
+
+
+_ALONE = threading.RLock()
+
+
+@contextmanager
+def filtered(category: type[Warning]) -> Iterator[None]:
+    """Ignore a category that other packages warn of inside; one thread at a time may."""
+    with _ALONE, warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the innermost line that is neither this package's nor scikit-learn's or joblib's."""
+    if issubclass(category, _MUTED.get()):
+        return
     for messages in _RECORDS.get():
         messages.append(f"{category.__name__}: {message}")
     frame, level = sys._getframe(1), 2  # the caller of this function is level 2 of warnings.warn

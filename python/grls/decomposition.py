@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from ._models.samples import given_rows
 from ._solvers import memory, spectrum
 from ._solvers.runtime import interruptible
 from ._validation import FloatArray, choice, integer, is_table_of_numbers, real
+from ._warnings import warn
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
@@ -392,7 +392,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _store(self, X: Any, found: _Spectrum) -> None:
         """Keep a spectrum of the training points themselves."""
         if found.unconverged:
-            warnings.warn(found.unconverged, ConvergenceWarning, stacklevel=4)
+            warn(found.unconverged, ConvergenceWarning)
         self._warn_if_indefinite(found)
         values = found.cleaned()
         kept = self._kept(values)
@@ -461,12 +461,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _warn_if_indefinite(self, found: _Spectrum) -> None:
         largest = np.abs(found.values).max(initial=0)
         if found.smallest < -NEGATIVE * max(largest, -found.smallest):
-            warnings.warn(
+            warn(
                 f"the kernel {self.kernel_!r} is not positive definite on these samples: its centred matrix "
                 f"has eigenvalues from {found.values.max():.3g} down to {found.smallest:.3g}; the negative "
                 "ones are left out",
                 IndefiniteKernelWarning,
-                stacklevel=5,
             )
 
     def _require_way_back(self, kernel: kernels.Kernel, given: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,7 @@ from ._selection.choice import Choice, squared_error
 from ._selection.starts import drawn_rows
 from ._solvers.rows import distinct_rows
 from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
+from ._warnings import muted
 from .summary import Summary
 
 __all__ = ["GRRegressor"]
@@ -608,8 +608,7 @@ def _first_look(samples: Samples, y: FloatArray) -> OutlierLook:
         # Of sparse columns most distances are zero.
         width = "median" if sparse.issparse(X) else "medians"
         first = GRRegressor(kernels.Gaussian(width).resolve(points))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with muted(ConvergenceWarning):
             first.fit(X, y[rows], weights[rows])
         if first.scale_ > 0:
             return OutlierLook(first.predict(samples.X), FAR * first.scale_)

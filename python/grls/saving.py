@@ -18,7 +18,6 @@ import platform
 import stat
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -33,7 +32,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from ._solvers.results import __version__
 from ._versions import Versioned, differ
-from ._warnings import warn
+from ._warnings import filtered, warn
 from .exceptions import VersionWarning
 
 __all__ = ["load", "read_header", "save"]
@@ -309,8 +308,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
             f"it with trusted={sorted(unknown)}"
         )
     _warn_of_versions(path, header)
-    with _as_value_errors(path), warnings.catch_warnings():
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # said already, and once
+    with _as_value_errors(path), filtered(InconsistentVersionWarning):  # said already, and once
         model = skops.loads(content, trusted=sorted(asked))
         _require_sound(model)
         return model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 from typing import Any
 
@@ -491,12 +490,11 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
                 f"of that {hidden:.2g} is what rounding may hide, for the kernel's values are so large that "
                 "those of copies with other labels do not cancel: scale the columns, or normalise the kernel"
             )
-        warnings.warn(
+        warn(
             f"{len(missed)} of {len(pairs)} pairs of classes did not reach tol={self.tol:g}; the worst, "
             f"{a!r} and {b!r}, is left with a relative duality gap of {solution.relative_gap[worst]:.2g} "
             f"after {solution.iterations[worst]} iterations; {remedy}",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def _warn_of_separation(self) -> None:

@@ -1,6 +1,7 @@
 """Losses by their formulas, and the minimum of the primal problem by Newton's method on smoothed ones."""
 
 import numpy as np
+import pytest
 from scipy import linalg, sparse
 
 
@@ -83,7 +84,7 @@ def joint_quantiles(Phi, T, y, weights, gamma, levels):
 
     The primal program in u_k, β_k and the parts of the residuals: f_k = Φ^½ u_k + T β_k, y − f_k = ξ⁺ − ξ⁻.
     """
-    import osqp
+    osqp = pytest.importorskip("osqp")  # not for every Python
 
     (m, n), k = T.shape, len(levels)
     values, vectors = np.linalg.eigh(Phi)

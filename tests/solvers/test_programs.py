@@ -1,5 +1,6 @@
 """The papers' programs by OSQP: (23)-(24) against the native solver, (25) against HiGHS."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -153,3 +154,13 @@ def test_the_estimator_tells_where_its_bias_comes_from():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert "highs" in by_program.fit(X, y).bias_solver_
+
+
+def test_without_osqp_the_linear_program_is_solved_and_the_quadratic_one_says_what_to_do(monkeypatch):
+    """There are no wheels of it for some Pythons."""
+    monkeypatch.setitem(sys.modules, "osqp", None)
+    assert check_bias(0) == "highs"
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(SolverError, match=r'OSQP cannot be imported.*pip install osqp.*solver="ipm"'):
+        SVMGBClassifier(Gaussian(1.0), C=1.0, solver="osqp").fit(X, y)
+    assert SVMGBClassifier(Gaussian(1.0), C=1.0).fit(X, y).score(X, y) > 0.9

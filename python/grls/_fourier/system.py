@@ -182,7 +182,8 @@ class System:
 
     def _factored(self, s: float) -> FloatArray:
         """Return the Cholesky factor of the low block with the shift s; the last one is kept."""
-        if self._kept_factor is None or self._kept_factor[0] != s:
+        kept = self._kept_factor  # read once: another thread may ask for another shift meanwhile
+        if kept is None or kept[0] != s:
             shifted = self._low.copy()
             shifted[np.diag_indices_from(shifted)] += s
             try:
@@ -192,8 +193,8 @@ class System:
                 raise NotPositiveDefiniteError(
                     "the equations of the modes are not positive definite"
                 ) from error
-            self._kept_factor = (s, L)
-        return self._kept_factor[1]
+            kept = self._kept_factor = (s, L)
+        return kept[1]
 
     def _block(self, full: Any, low: Any) -> FloatArray:
         """Return G on some modes in real coordinates."""

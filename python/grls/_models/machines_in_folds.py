@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -19,6 +18,7 @@ from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._validation import FloatArray
+from .._warnings import muted
 from ..exceptions import IndefiniteKernelWarning
 from ..kernels import Kernel
 from .hard_margin import spread_of
@@ -143,9 +143,8 @@ class Machines:
         tol = _LOOSER * self.model.tol
         key = f, setting.kernel, np.isinf(setting.variance)
         C, start = self._last.get(key, (setting.C, None))
-        with warnings.catch_warnings():  # what the model itself is left with is told when it is fitted
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        # What the model itself is left with is told when it is fitted.
+        with muted(ConvergenceWarning, IndefiniteKernelWarning):
             if self.by_osqp:
                 found = solve_by_osqp(self.model, task, setting.C, tol)
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -543,10 +542,9 @@ def _warn_unless_converged(model: Any, outputs: list[_Output]) -> None:
     if (gaps > model.tol).any():
         worst = float(gaps.max())
         steps = max(int(output.iterations.max()) for output in outputs)
-        warnings.warn(
+        warn(
             f"the {model.loss} regression did not reach tol={model.tol:g}: it is left with a relative "
             f"duality gap of {worst:.2g} after {steps} iterations; raise max_iter or tol, or use "
             'solver="ipm"',
             ConvergenceWarning,
-            stacklevel=6,
         )

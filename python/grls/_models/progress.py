@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import integer
+from .._warnings import filtered
 
 
 class Stages:
@@ -115,8 +115,7 @@ def _is_watched() -> bool:
 def _bars() -> Any:
     """Return tqdm's bar, of the notebook where that can show one; None: it is not installed."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a notebook without widgets: a bar of text does as well
+        with filtered(Warning):  # of a notebook without widgets: a bar of text does as well
             from tqdm.auto import tqdm
     except ImportError:
         return None

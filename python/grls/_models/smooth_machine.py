@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray
+from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels.polynomials import needed_polynomials, polynomial_columns
 from .chosen_width import ChosenWidth
@@ -178,12 +178,11 @@ class SmoothMachine(ChosenWidth):
     def _warn_unless_converged(self, fits: list[Minimum]) -> None:
         stuck = [fit for fit in fits if not fit.converged]
         if stuck:
-            warnings.warn(
+            warn(
                 f"Newton's method stopped after {stuck[0].iterations} steps, where the next one promises to "
                 f"lower the objective by {stuck[0].decrement:.2g} > tol={self.tol:g}; raise max_iter, tol or "
                 "regularization",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _fitted_training(self) -> Training:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -82,8 +81,7 @@ def hard_margin(model: Any, task: Task, start: FloatArray | None) -> tuple[Solve
     iterations, seconds = np.zeros(n_pairs, dtype=np.intp), np.zeros(n_pairs)
     found: Solved | None = None
     while C * unit**2 <= 1 / SMALLEST_MARGIN**2:
-        with warnings.catch_warnings():  # C is a step on the way
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with muted(ConvergenceWarning):  # C is a step on the way
             solved, _ = solve_all(model, task, C, start, goal)
         start, iterations, seconds = solved.c, iterations + solved.iterations, seconds + solved.seconds
         image = task.problem.kernel_times(solved.c)

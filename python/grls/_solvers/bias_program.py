@@ -17,7 +17,6 @@ Whoever it was, the gap is computed from the coefficients themselves.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +25,7 @@ from scipy import linalg, optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import FloatArray
+from .._warnings import warn
 from ..exceptions import SolverError
 from . import osqp
 
@@ -238,11 +238,10 @@ def solve(known: FloatArray, T: FloatArray, y: FloatArray, C: FloatArray, tol: f
         if other is not None and (losses.at(other.b) <= losses.at(answer.b) or other.gap < answer.gap):
             answer, solver = _Answer(other.b, other.gap, answer.iterations), "highs"
     if not answer.gap <= max(tol, 1e-6):
-        warnings.warn(
+        warn(
             f"neither OSQP nor HiGHS solved {_WHAT} to a relative gap of {tol:g}: {answer.gap:.2g} is left; "
             "scale the kernel or the features",
             ConvergenceWarning,
-            stacklevel=2,
         )
     beta = coordinates.coefficients(size * answer.b)
     objective = float(C @ np.maximum(0, 1 - y * (known + T @ beta)))

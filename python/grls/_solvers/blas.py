@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
@@ -22,19 +25,51 @@ _THREAD_FUNCTIONS = [
 ]
 
 
-def _thread_functions() -> tuple[int, int] | None:
-    """Return the addresses of the functions that read and set the threads of SciPy's BLAS, if it has them."""
-    libraries = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
-    # NumPy may carry a BLAS of its own; the core only ever calls SciPy's.
-    libraries.sort(key=lambda lib: "scipy.libs" not in lib.filepath and "scipy/.dylibs" not in lib.filepath)
-    for library in libraries:
+def libraries() -> list[Any]:
+    """Return the BLAS libraries that are loaded, as threadpoolctl knows them, SciPy's first.
+
+    NumPy may carry one of its own; the core only ever calls SciPy's.
+    """
+    found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+    return sorted(
+        found, key=lambda lib: "scipy.libs" not in lib.filepath and "scipy/.dylibs" not in lib.filepath
+    )
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The functions of a library that read and set its threads, and their addresses.
+
+    threadpoolctl's own would do nothing in a thread of Python that is not the first to call them.
+    """
+
+    get: Callable[[], int]
+    set: Callable[[int], object]
+    addresses: tuple[int, int]
+
+    @classmethod
+    def of(cls, library: Any) -> Switch | None:
+        """Return those of a library, if it has them."""
         for names in _THREAD_FUNCTIONS:
             if all(hasattr(library.dynlib, name) for name in names):
-                get, set_ = (
-                    ctypes.cast(getattr(library.dynlib, name), ctypes.c_void_p).value for name in names
-                )
-                return (get, set_) if get and set_ else None
-    return None
+                get, set_ = (getattr(library.dynlib, name) for name in names)
+                addresses = [ctypes.cast(function, ctypes.c_void_p).value for function in (get, set_)]
+                return cls(get, set_, (addresses[0] or 0, addresses[1] or 0)) if all(addresses) else None
+        return None
+
+
+_held: Switch | None = None
+
+
+def switches() -> list[Switch]:
+    """Return those of all libraries whose threads are the whole process's; threads of OpenMP are not."""
+    shared = [lib for lib in libraries() if getattr(lib, "threading_layer", None) != "openmp"]
+    return [switch for switch in map(Switch.of, shared) if switch is not None]
+
+
+def is_held_by_core(switch: Switch) -> bool:
+    """Whether the core sets the threads of this library, and gives them back after its calls."""
+    return _held is not None and switch.addresses == _held.addresses
 
 
 def bind() -> None:
@@ -42,6 +77,7 @@ def bind() -> None:
 
     Where its functions are missing or have other arguments, the core keeps its own routines, with a warning.
     """
+    global _held
     published = [getattr(module, "__pyx_capi__", {}) for module in (cython_blas, cython_lapack)]
     try:
         _core.bind_blas(capsules={**published[0], **published[1]})
@@ -52,7 +88,6 @@ def bind() -> None:
             stacklevel=2,
         )
         return
-    functions = _thread_functions()
-    if functions is not None:
-        get, set_ = functions
-        _core.bind_thread_control(get=get, set=set_)
+    _held = next((switch for switch in map(Switch.of, libraries()) if switch is not None), None)
+    if _held is not None:
+        _core.bind_thread_control(get=_held.addresses[0], set=_held.addresses[1])

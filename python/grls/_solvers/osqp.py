@@ -10,7 +10,6 @@ margin stay at their bound and OSQP solves the small program of the others, unti
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import FloatArray
+from .._warnings import warn
 from ..exceptions import SolverError
 from . import bases
 from .certificate import Certificate, PairOfClasses, certify
@@ -71,7 +71,12 @@ def run(
     polish: bool = True,
 ) -> Program:
     """Minimise ½xᵀPx + qᵀx over low ≤ Ax ≤ high."""
-    import osqp  # only where it is used: it is not light
+    try:
+        import osqp  # only where it is used: it is not light
+    except ImportError as error:  # there may be none for this Python
+        raise SolverError(
+            f'OSQP cannot be imported ({error}): pip install osqp, or use solver="ipm" or "native"'
+        ) from error
 
     solver = osqp.OSQP()
     try:
@@ -239,12 +244,11 @@ def dual(
     if problem.relative_gap(support, best.nu) <= max(tol, best.gap):
         best.c = support
     if best.gap > tol:
-        warnings.warn(
+        warn(
             f"OSQP did not reach a relative duality gap of {tol:g} for the quadratic program: "
             f"{best.gap:.2g}, {best.program.status} ({_residuals(best.program)}); raise max_iter, "
             'or use solver="ipm" or "native"',
             ConvergenceWarning,
-            stacklevel=2,
         )
     return best.c, multipliers(best.nu), best.iterations, best.gap <= tol
 

@@ -6,7 +6,6 @@ quadratic, with a linear term and bounds.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import FloatArray
+from .._warnings import warn
 from ..exceptions import SolverError
 from . import osqp
 from .dual_program import DualProgram
@@ -129,10 +129,9 @@ def _solve(
             'are too badly scaled for OSQP; use solver="ipm" or "native"'
         )
     if best[0] > tol:
-        warnings.warn(
+        warn(
             f"OSQP did not reach a relative duality gap of {tol:g} for the quadratic program: {best[0]:.2g}, "
             f'{found.status}; raise max_iter, or use solver="ipm" or "native"',
             ConvergenceWarning,
-            stacklevel=2,
         )
     return best[1], best[2], iterations

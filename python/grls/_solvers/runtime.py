@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
-
 from .. import _core
+from . import blas
 
 T = TypeVar("T")
 
@@ -102,17 +101,55 @@ def interruptible(order: int, function: Callable[..., T], *args: Any, **options:
     return outcome[0]
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+class _Limits:
+    """The threads of the BLAS libraries, which are those of the whole process, while blocks limit them.
+
+    Blocks of several threads of Python end in any order. So the first of them keeps what it finds and the
+    last gives it back; in between, the block that began last counts. `_core.SingleThreaded` counts those who
+    hold SciPy's library, and is held as long as there is a block: the core's own calls end in between too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: list[list[int]] = []  # the limit of each
+        self._hold = _core.SingleThreaded()
+        self._before: list[int] = []  # what there is to give back; the core does that for its own library
+
+    @cached_property
+    def _switches(self) -> list[blas.Switch]:
+        return blas.switches()
+
+    @contextmanager
+    def __call__(self, limit: int) -> Iterator[None]:
+        block = [limit]
+        with self._lock:
+            if not self._blocks:
+                self._hold.__enter__()
+                self._before = [1 if blas.is_held_by_core(one) else one.get() for one in self._switches]
+            self._blocks.append(block)
+            self._set([limit] * len(self._switches))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._blocks = [other for other in self._blocks if other is not block]
+                if self._blocks:
+                    self._set(self._blocks[-1] * len(self._switches))
+                else:
+                    self._set(self._before)
+                    self._hold.__exit__()
+
+    def _set(self, numbers: list[int]) -> None:
+        for switch, number in zip(self._switches, numbers, strict=True):
+            switch.set(number)
 
 
-def blas_limited(order: int) -> AbstractContextManager[Any]:
+_limited = _Limits()
+
+
+def blas_limited(order: int) -> AbstractContextManager[None]:
     """Return a block in which NumPy's and SciPy's BLAS use our number of threads, one for small matrices.
 
     Below this order threads gain little, and beside other work on the same cores they lose a lot.
     """
-    limited: AbstractContextManager[Any] = _libraries().limit(
-        limits=1 if order < 1000 else get_num_threads(), user_api="blas"
-    )
-    return limited
+    return _limited(1 if order < 1000 else get_num_threads())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from .._solvers import topics
 from .._solvers.results import FoldedIn, Topics
 from .._validation import FloatArray, all_or_nothing, choice, integer, real, with_unlabelled
 from .._versions import Versioned
+from .._warnings import warn
 
 # The mixture of one document is a concave problem of few unknowns: this many steps solve it to any tolerance
 # that makes sense, and their number need not be a parameter.
@@ -172,11 +172,10 @@ class PLSA(TransformerMixin, Versioned, BaseEstimator):
         path = np.asarray(best.log_likelihood)
         if not best.converged:
             gain = (path[-1] - path[-2]) / total
-            warnings.warn(
+            warn(
                 f"PLSA did not converge in max_iter={max_iter} updates: the last one raised the "
                 f"log-likelihood per word by {gain:.2g}, more than tol={tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.components_ = np.ascontiguousarray(best.topics)
         lengths = np.asarray(counts.sum(axis=1)).ravel()
