@@ -38,18 +38,24 @@ def drawn(count, seed, cpp, only):
 def tried(trial, place, files, seconds, log):
     """What became of one fault: a record of a line."""
     start, who = time.monotonic(), ""
+    line = _line(place)
+    if reason(place.file, line, place.old, place.new):
+        return asdict(place) | {"text": line, "verdict": "survived", "by": "not tried", "seconds": 0.0}
     if not trial.prepare(place):
         verdict = "does not compile"
     else:
         code = trial.copy.tests(nearest(place.file, files), seconds, log)
-        verdict = {0: "survived", 1: "killed", -1: "killed"}[code]
-        who = {0: "", 1: who_noticed(log) if code == 1 else "", -1: "no end"}[code]
+        verdict = {0: "survived", 1: "killed", 2: "survived", -1: "killed"}[code]
+        who = who_noticed(log) if code == 1 else {0: "", 2: "time over", -1: "no end"}[code]
     trial.restore(place)
     if not trial.passes(who, seconds, log):
         verdict = "unclear"  # a test that fails without the fault too says nothing
-    line = (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
     record = asdict(place) | {"text": line, "verdict": verdict, "by": who}
     return record | {"seconds": round(time.monotonic() - start, 1)}
+
+
+def _line(place):
+    return (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
 
 
 def report(file):
@@ -58,7 +64,7 @@ def report(file):
     records = [record for record in records if record["verdict"] in ("killed", "survived")]
     killed = equivalent = 0
     for record in records:
-        why = reason(record)
+        why = reason(*(record[name] for name in ("file", "text", "old", "new")))
         killed += record["verdict"] == "killed"
         equivalent += record["verdict"] == "survived" and why is not None
         if record["verdict"] == "survived":
@@ -78,7 +84,7 @@ def main():
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--files", type=int, default=8, help="test files to try a fault against, at most")
     parser.add_argument(
-        "--seconds", type=float, default=600.0, help="of the processor: tests that take longer noticed"
+        "--seconds", type=float, default=150.0, help="of the processor: after these no test is begun"
     )
     parser.add_argument(
         "--out", default="mutants.jsonl", help="results, one a line; those there are not tried again"
