@@ -63,8 +63,12 @@ def session(proto):
 def run(model, points):
     """Return the outputs by name."""
     ready = session(grls.to_onnx(model))
-    names = [output.name for output in ready.get_outputs()]
-    return dict(zip(names, ready.run(None, {"X": np.asarray(points, dtype=np.float64)}), strict=True))
+    declared = ready.get_outputs()
+    found = ready.run(None, {"X": np.asarray(points, dtype=np.float64)})
+    for output, values in zip(declared, found, strict=True):
+        assert [size for size in output.shape if isinstance(size, int)] == list(values.shape[1:])
+        assert len(output.shape) == values.ndim
+    return dict(zip([output.name for output in declared], found, strict=True))
 
 
 def assert_near(got, expected):
