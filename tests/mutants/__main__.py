@@ -43,6 +43,8 @@ def tried(trial, place, files, seconds, log):
         return asdict(place) | {"text": line, "verdict": "survived", "by": "not tried", "seconds": 0.0}
     if not trial.prepare(place):
         verdict = "does not compile"
+    elif who := trial.noticed(place):
+        verdict = "killed"
     else:
         code = trial.copy.tests(nearest(place.file, files), seconds, log)
         verdict = {0: "survived", 1: "killed", 2: "survived", -1: "killed"}[code]
@@ -91,6 +93,7 @@ def main():
     )
     parser.add_argument("--report", metavar="FILE", help="print what a file of results says, and stop")
     parser.add_argument("--again", action="store_true", help="try the survivors of --out again")
+    parser.add_argument("--build", help="folder of compiled C++ to keep, for other runs too")
     options = parser.parse_args()
     if options.report:
         return report(options.report)
@@ -111,7 +114,7 @@ def main():
         places = drawn(options.count, options.seed, options.cpp, options.only)
         places = [place for place in places if (place.file, place.start, place.new) not in done]
     with tempfile.TemporaryDirectory(prefix="grls-mutants-") as folder:
-        trial = (CppTrial if options.cpp else PythonTrial)(folder)
+        trial = CppTrial(folder, options.build) if options.cpp else PythonTrial(folder)
         for number, place in enumerate(places, 1):
             record = tried(trial, place, options.files, options.seconds, Path(folder) / "log.txt")
             with out.open("a", encoding="utf-8") as file:

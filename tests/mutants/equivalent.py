@@ -10,7 +10,7 @@ RULES = (
     (r"show_default=True", "True -> False", "words of --help"),
     ("", r"\d*\.?\d+e-0*([6-9]|\d\d+) -> .*", "a bound on rounding errors, of three times as much"),
     (r"np\.finfo\(.*\)\.eps", r"\d+ -> \d+", "a bound on rounding errors, of little more"),
-    (r"^_?[A-Z_]+ = \d{3,} ", r"\d{3,} -> \d+", "a limit of effort, of one more"),
+    (r"^_?[A-Z_]+ = \d{3,}\b", r"\d{3,} -> \d+", "a limit of effort, of one more"),
 )
 
 # (file, the line as it stands, old -> new): why no test can or should notice
@@ -70,6 +70,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "units = 1 / np.sqrt(np.diagonal(totals.features)[kept])",
         "1 -> 2",
     ): "a bound on rounding errors, a quarter of it; the directions have no length",
+    (
+        "python/grls/_models/smooth_regression.py",
+        "_FIRST_SHAPE = 1.0",
+        "1.0 -> 3.0",
+    ): "a start, from where dispersion and model take turns until neither changes",
+    (
+        "python/grls/_selection/shifted_systems.py",
+        "self._tail = max(left, 0.0) / self._rest if self._rest else 0.0",
+        "0.0 -> 1.0",
+    ): "what is compared with probes and with the trace alike: any value leaves no bias",
     # C++
     (
         "cpp/nystrom/nystrom.cpp",

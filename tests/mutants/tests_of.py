@@ -25,6 +25,7 @@ TESTS_OF = {
     "python/grls/least_squares.py": [
         "models/test_least_squares.py",
         "models/test_coefficients.py",
+        "selection/test_regularization.py",
         "models",
         "selection",
     ],
@@ -32,6 +33,7 @@ TESTS_OF = {
         "models/test_logistic.py",
         "models/test_logistic_selection.py",
         "models/test_multinomial.py",
+        "selection/test_kernel_choice.py",
     ],
     "python/grls/losses.py": [
         "models/test_losses.py",
@@ -41,7 +43,11 @@ TESTS_OF = {
     "python/grls/mercer.py": ["models/test_mercer.py"],
     "python/grls/nystrom.py": ["nystrom"],
     "python/grls/nystrom_losses.py": ["nystrom/test_smooth.py"],
-    "python/grls/prior.py": ["models/test_prior.py", "models/test_prior_kernel.py"],
+    "python/grls/prior.py": [
+        "models/test_prior.py",
+        "models/test_prior_kernel.py",
+        "models/test_summary.py",
+    ],
     "python/grls/saving.py": ["saving"],
     "python/grls/summary.py": ["models/test_summary.py", "models/test_logistic_summary.py"],
     "python/grls/svm.py": [
@@ -67,6 +73,7 @@ TESTS_OF = {
     "python/grls/_models/chosen_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
     "python/grls/_models/machines_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
     "python/grls/_models/pairs_of_classes.py": [
+        "models/test_bias_face.py",
         "models/test_svm.py",
         "models/test_certificates.py",
         "models/test_chosen_in_folds.py",
@@ -123,7 +130,7 @@ TESTS_OF = {
     "python/grls/_solvers/covariance.py": ["models/test_prior.py", "models/test_prior_kernel.py"],
     "python/grls/_solvers/groups.py": ["models/test_group_effects.py", "selection/test_groups.py"],
     "python/grls/_solvers/joint_quantiles.py": ["models/test_losses.py"],
-    "python/grls/_solvers/left_out.py": ["selection/test_groups.py", "models/test_cross_validation.py"],
+    "python/grls/_solvers/left_out.py": ["models/test_smooth_losses.py", "models/test_logistic_selection.py"],
     "python/grls/_solvers/matrix_free.py": ["models/test_matrix_free.py", "selection/test_by_gradients.py"],
     "python/grls/_solvers/multinomial.py": ["models/test_multinomial.py"],
     "python/grls/_solvers/origin.py": ["models/test_far_from_origin.py", "models/test_rank.py"],
@@ -147,6 +154,7 @@ TESTS_OF = {
     "python/grls/cli/formula_graphs.py": ["onnx/test_to_onnx.py", "cli"],
     "python/grls/dask.py": ["nystrom/test_dask.py"],
     "python/grls/features": ["features", "models/test_coefficients.py"],
+    "python/grls/kernels/mapped.py": ["kernels/test_mapped.py", "selection/test_kernel_parameters.py"],
     "python/grls/kernels": ["kernels", "models/test_views.py", "selection/test_kernel_parameters.py"],
     # C++
     "cpp/base": ["solvers", "kernels", "models/test_least_squares.py"],
@@ -175,6 +183,8 @@ TESTS_OF = {
         "solvers/test_programs.py",
     ],
     "cpp/conformal": ["models/test_conformal.py"],
+    "cpp/base/fallback.cpp": ["solvers/test_blas.py", "selection/test_regularization.py", "solvers"],
+    "cpp/svm/separation.cpp": ["models/test_hard_margin.py", "models/test_svm.py"],
     "cpp/svm/piecewise.cpp": [
         "models/test_losses.py",
         "models/test_one_class.py",
