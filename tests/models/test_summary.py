@@ -693,3 +693,18 @@ def test_features_made_from_the_targets_leave_no_score():
 )
 def test_a_value_is_shown_whole_or_with_five_digits(value, shown):
     assert summary_module._shown(value) == shown
+
+
+def test_scales_of_a_prior_have_intervals_unless_its_share_is_at_an_end_of_those_tried():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    y = X @ rng.normal(size=5) + rng.normal(size=40)
+    best = PriorRLSRegressor(regularization="reml").fit(X, y).regularization_
+    for grid, at_end in (
+        ([best / 100, best, best * 100], False),
+        ([best, best * 100], True),
+        ([best / 100, best], True),
+    ):
+        model = PriorRLSRegressor(regularization="reml", regularization_grid=grid).fit(X, y)
+        assert model.regularization_ == best
+        assert ("at an end of the values tried" in str(model.summary())) == at_end
