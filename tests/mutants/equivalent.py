@@ -80,7 +80,47 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "self._tail = max(left, 0.0) / self._rest if self._rest else 0.0",
         "0.0 -> 1.0",
     ): "what is compared with probes and with the trace alike: any value leaves no bias",
+    (
+        "python/grls/_solvers/osqp.py",
+        "if not (np.all(np.isfinite(c)) and np.all(np.isfinite(beta))):",
+        "and -> or",
+    ): "of coefficients that overflow the gap is infinite or no number, and either is an error",
     # C++
+    (
+        "cpp/svm/interior_point.cpp",
+        "if (low && at.p[k] * own < 1e-2 * at.zp[k] && (!high || at.p[k] < at.q[k])) x[k] = pieces.lower[k];",
+        "< -> <=",
+    ): "products that rounding makes are not equal to their bound",
+    (
+        "cpp/conformal/pinball_path.cpp",
+        "residual_[i] = side_[i] * kTies * range * (1 + scattered(i));",
+        "+ -> -",
+    ): "ties are parted by whatever differs from row to row",
+    (
+        "cpp/svm/separation.cpp",
+        "system.col(n).head(n) = part.col(r - 1);",
+        "1 -> 2",
+    ): "what is no better is not taken: the constant then counts a millionth, and not nothing",
+    (
+        "cpp/ridge/ridge_cg.cpp",
+        "if (!by_samples_ && span.Q.cols() > 0) {  // |P a|² = |a|² - |Qᵀa|²",
+        "> -> >=",
+    ): "what no columns span is nothing",
+    (
+        "cpp/svm/decomposition.cpp",
+        "if (up ? c_[i] < qp_.upper[i] && rise(i) > up_from : c_[i] > qp_.lower[i] && fall(i) < down_from)",
+        "&& -> ||",
+    ): "who is asked to join the working set: those that cannot move cost rounds",
+    (
+        "cpp/svm/separation.cpp",
+        "for (Index k = 0; k < limit; ++k) {",
+        "0 -> 1",
+    ): "a limit of effort, of one less",
+    (
+        "cpp/svm/decomposition.cpp",
+        "finish(m_ <= kFewSamples ? kMostMembers : 3 * qp_.U.cols() + 40, options_.tolerance, out.rounds);",
+        "3 -> 4",
+    ): "how many members the active set may have before decomposition goes on",
     (
         "cpp/nystrom/nystrom.cpp",
         "const Index parts = std::min(kParts, std::max<Index>(blocks, 1));",

@@ -161,6 +161,7 @@ TESTS_OF = {
     "cpp/data": ["kernels", "models/test_views.py", "features"],
     "cpp/kernels": ["kernels", "models/test_gradient.py", "selection/test_kernel_parameters.py"],
     "cpp/matrices": ["solvers", "models", "selection"],
+    "cpp/kernels/predict.cpp": ["kernels/test_kernels.py", "models/test_least_squares.py"],
     "cpp/matrices/conjugate_gradients.cpp": ["models/test_matrix_free.py", "models/test_prior.py"],
     "cpp/matrices/group_means.cpp": ["models/test_group_effects.py", "nystrom/test_groups.py"],
     "cpp/least_squares": ["solvers", "models/test_least_squares.py", "models", "selection"],
