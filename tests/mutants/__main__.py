@@ -56,6 +56,10 @@ def tried(trial, place, files, seconds, log):
     return record | {"seconds": round(time.monotonic() - start, 1)}
 
 
+def _key(record):
+    return record["file"], record["start"], record["new"]
+
+
 def _line(place):
     return (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
 
@@ -99,26 +103,24 @@ def main():
         return report(options.report)
     out = Path(options.out)
     lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
-    records = [json.loads(line) for line in lines]
+    known = {_key(record): record for record in map(json.loads, lines)}
     if options.again:
         places = [
             Place(**{name: record[name] for name in Place.__dataclass_fields__})
-            for record in records
+            for record in known.values()
             if record["verdict"] in ("survived", "unclear")
             and record["file"].startswith("cpp" if options.cpp else "python")
         ]
-        records = [record for record in records if record["verdict"] not in ("survived", "unclear")]
-        out.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     else:
-        done = {(record["file"], record["start"], record["new"]) for record in records}
         places = drawn(options.count, options.seed, options.cpp, options.only)
-        places = [place for place in places if (place.file, place.start, place.new) not in done]
+        places = [place for place in places if _key(asdict(place)) not in known]
     with tempfile.TemporaryDirectory(prefix="grls-mutants-") as folder:
         trial = CppTrial(folder, options.build) if options.cpp else PythonTrial(folder)
         for number, place in enumerate(places, 1):
             record = tried(trial, place, options.files, options.seconds, Path(folder) / "log.txt")
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            known[_key(record)] = record
+            text = "".join(json.dumps(each) + "\n" for each in known.values())
+            out.write_text(text, encoding="utf-8")
             print(f"{number}/{len(places)} {record['verdict']:9} {place.file}:{place.line} "
                   f"{place.old} -> {place.new or 'nothing'}  {record['by']}", flush=True)  # fmt: skip
     return report(out)

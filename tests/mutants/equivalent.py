@@ -102,6 +102,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "1 -> 2",
     ): "what is no better is not taken: the constant then counts a millionth, and not nothing",
     (
+        "cpp/base/parallel.cpp",
+        "std::vector<char> room(8);",
+        "8 -> 9",
+    ): "compiled only where the sanitizers are to notice it",
+    (
+        "cpp/svm/one_versus_one.cpp",
+        "if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;",
+        "|| -> &&",
+    ): "what has converged is solved once more, to the same gap, and costs time",
+    (
+        "cpp/svm/working_set.cpp",
+        "if (i == j || down_[static_cast<std::size_t>(j)] == -kNever) return steps;",
+        "|| -> &&",
+    ): "where a gain is left its partner is another and may move, but for rounding",
+    (
         "cpp/ridge/ridge_cg.cpp",
         "if (!by_samples_ && span.Q.cols() > 0) {  // |P a|² = |a|² - |Qᵀa|²",
         "> -> >=",

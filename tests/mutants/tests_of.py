@@ -69,7 +69,7 @@ TESTS_OF = {
         "contract/test_errors.py",
     ],
     "python/grls/_models/calibration.py": ["models/test_svm.py", "models/test_chosen_in_folds.py"],
-    "python/grls/_models/chosen.py": ["models/test_feature_variance.py", "models/test_unconditional.py"],
+    "python/grls/_models/chosen.py": ["models/test_coefficients.py", "models/test_feature_variance.py"],
     "python/grls/_models/chosen_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
     "python/grls/_models/machines_in_folds.py": ["models/test_chosen_in_folds.py", "models/test_svm.py"],
     "python/grls/_models/pairs_of_classes.py": [
