@@ -107,11 +107,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "8 -> 9",
     ): "compiled only where the sanitizers are to notice it",
     (
-        "cpp/svm/one_versus_one.cpp",
-        "if (first.converged || first.iterations >= problem.max_iterations || !may_finish) return first;",
-        "|| -> &&",
-    ): "what has converged is solved once more, to the same gap, and costs time",
-    (
         "cpp/svm/working_set.cpp",
         "if (i == j || down_[static_cast<std::size_t>(j)] == -kNever) return steps;",
         "|| -> &&",
