@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import grls
 import numpy as np
@@ -16,11 +17,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from grls import GRLSRegressor, cli
-from grls.cli import commands
+from grls.cli import commands, report
 from grls.cli.app import grls as command
 from grls.cli.models import _labels
 from grls.features import Columns
 from grls.kernels import Gaussian, Matern
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.model_selection import KFold
@@ -643,6 +645,14 @@ def test_plot_writes_a_picture(model, data, name):
     run("plot", model, "--data", data, "--out", name)
     head = Path(name).read_bytes()[:200]
     assert head.startswith((b"\x89PNG", b"%PDF")) or b"<?xml" in head
+
+
+def test_what_is_observed_is_drawn_beside_the_diagonal():
+    ax = Figure().add_subplot()
+    report._predicted_against(ax, SimpleNamespace(predict=lambda rows: rows), np.array([1.0, 5.0]), ZINC[:2])
+    points, line = ax.lines
+    assert_allclose(points.get_xydata(), np.column_stack([[1.0, 5.0], ZINC[:2]]))
+    assert (line.get_xy1(), line.get_slope()) == ((ZINC[:2].mean(), ZINC[:2].mean()), 1)
 
 
 def test_plot_without_rows(model, data):

@@ -161,6 +161,21 @@ def test_more_documents_make_the_topics():
 # Folding in.
 
 
+def test_one_update_of_a_mixture_is_done_where_one_is_allowed():
+    phi = np.random.default_rng(0).dirichlet(np.full(9, 0.3), size=4)
+    counts, start = small(0), np.full(4, 0.25)
+    found = [
+        _core.plsa_fold_in(
+            documents=_arguments(counts)[0], topics=phi, start=start, max_iterations=n, tolerance=1e-12
+        )
+        for n in (1, 2)
+    ]
+    values = [reference.plsa_log_likelihood(counts, np.tile(start, (len(counts), 1)), phi)]
+    values += [each.log_likelihood.sum() for each in found]
+    assert values[0] < values[1] < values[2]
+    assert not any(each.converged for each in found)
+
+
 @given(seed=st.integers(0, 10_000), K=st.integers(1, 10))
 def test_mixtures_are_within_the_tolerance_of_the_best(seed, K):
     rng = np.random.default_rng(seed)

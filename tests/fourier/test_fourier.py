@@ -185,6 +185,7 @@ def test_the_equations_are_those_of_dense_matrices(small, monkeypatch, low):
     projected = np.sqrt(w)[:, None] * B
     projected = projected - Q @ (Q.T @ projected)
     G = projected.conj().T @ projected
+    assert_allclose(system.mean_eigenvalue, np.trace(G).real / (w.sum() - 2))
     s = 0.3
     coefficients = np.linalg.solve(G + s * np.eye(len(G)), projected.conj().T @ (np.sqrt(w) * y))
     solved = system.solve(system.g, s, tol=1e-10, max_iter=500)
@@ -205,6 +206,20 @@ def test_the_equations_are_those_of_dense_matrices(small, monkeypatch, low):
     traces = Traces(system, 64)
     assert_allclose(traces.determinant(s), (log_determinant, trace), rtol=rtol)
     assert_allclose(traces.powers(s, max_iter=500), (trace, squared), rtol=2 * rtol)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.5, 2.5), Gaussian(0.3)])
+def test_modes_beyond_the_low_block_have_their_own_diagonal(small, monkeypatch, kernel):
+    X, y, w, _, _, _ = small
+    modes = choose_modes(kernel, 2, X.min(axis=0), X.max(axis=0), 1e-2, 10**6)
+    sums = sums_of_rows(modes, X, np.ones((60, 1)), y[:, None], w)
+    monkeypatch.setattr(system_, "LOW_MODES", 10**6)
+    whole = System(modes, sums, 1)
+    monkeypatch.setattr(system_, "LOW_MODES", 10)
+    system = System(modes, sums, 1)
+    beyond = np.setdiff1d(whole.places, system.places)
+    dense = np.diagonal(whole._low)[np.searchsorted(whole.places, beyond)]
+    assert_allclose(np.sort(system.preconditioner_values[len(system.places) :]), np.sort(dense), rtol=1e-9)
 
 
 def test_features_are_kept_in_their_order():
@@ -275,6 +290,15 @@ def test_the_regularization_is_that_of_the_exact_model(criterion, kernel, tol, a
     assert_allclose(model.predict(X), exact.predict(X), atol=allowed)
     best = model.regularization_path_[model.criterion_path_.argmin()]
     assert best == model.regularization_
+
+
+def test_the_error_of_a_fit_is_in_units_of_the_targets_or_their_own_where_these_do_not_vary():
+    X, y = drawn(100, 1)
+    model = FourierGRLSRegressor(Gaussian(0.5), features=None, regularization=1e-2, tol=1e-2)
+    exact = GRLSRegressor(Gaussian(0.5), features=None, regularization=1e-2)
+    for targets, unit in ((y, y.std()), (np.full(100, 3.0), 1.0)):
+        errors = model.fit(X, targets).predict(X) - exact.fit(X, targets).predict(X)
+        assert_allclose(model.fit_error_, np.sqrt(np.mean(errors**2)) / unit, rtol=1e-2)
 
 
 def test_rows_held_out_choose_among_given_values():

@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
+import numpy as np
 import pytest
+from grls import FourierGRLSRegressor
+from grls._fourier import plan, system
+from grls._solvers import memory
+from grls.kernels import Gaussian
 
 pytest.importorskip("finufft")
 
@@ -42,6 +48,23 @@ def test_memory_grows_by_the_features_and_not_by_copies_of_the_rows(regularizati
     growth = (peak(many) - peak(few)) / (many - few)
     print(f"{growth:.1f} bytes a row")
     assert growth < 24 + 24
+
+
+@pytest.mark.parametrize("low", [10, 1000], ids=["grids", "low block"])
+@pytest.mark.parametrize(("d", "width"), [(2, 0.02), (3, 0.2)])
+def test_what_is_asked_for_is_what_the_arrays_over_modes_take(d, width, low, monkeypatch):
+    monkeypatch.setattr(plan, "LOW_MODES", low)
+    monkeypatch.setattr(system, "LOW_MODES", low)
+    rng = np.random.default_rng(0)
+    X, asked = rng.random((30, d)), []
+    monkeypatch.setattr(memory, "require", lambda size, *told: asked.append(size))
+    model = FourierGRLSRegressor(Gaussian(width), regularization=1e-2, tol=1e-3)
+    model.fit(X, X[:, 0])  # what is imported late is not counted
+    tracemalloc.start()
+    model.fit(X, X[:, 0])
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert taken / 1.5 < max(asked) < 3 * taken
 
 
 INTERRUPTED = """

@@ -529,6 +529,7 @@ def test_median_width_of_equal_rows_is_one(form):
         (ArcCosine(-1), ValueError, "ArcCosine.degree must be at least 0"),
         (ArcCosine(1, -0.5), ValueError, "ArcCosine.c must be at least 0"),
         (ArcCosine(1, 1.0, 0), ValueError, "ArcCosine.layers must be at least 1"),
+        (ArcCosine(1, 1.0, 1001), ValueError, "ArcCosine.layers must be at most 1000"),
         (Matern(-1.0), ValueError, "Matern.sigma"),
         (Matern([1.0, 2.0]), ValueError, "2 widths, but the kernel reads 3 columns"),
         (RationalQuadratic(1.0, 0.0), ValueError, "RationalQuadratic.alpha must be greater than 0"),

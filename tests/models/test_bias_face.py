@@ -73,6 +73,22 @@ def test_no_bias_has_a_larger_smallest_distance(solver, kernel):
         assert model.duality_gap_[0] <= 1e-8
 
 
+def test_an_indicator_alone_is_no_constant_and_has_its_middle_too():
+    def side(X):
+        return (X[:, :1] > 0).astype(float)
+
+    for seed in range(3):
+        X, y = unequal(m=60, seed=seed)
+        # As many rows of either class in the group: all coefficients are at their bounds.
+        X[:, 0] = -1.0
+        X[np.concatenate([np.flatnonzero(y == 0)[:12], np.flatnonzero(y == 1)[:12]]), 0] = 1.0
+        model = SVMGBClassifier(Gaussian(1.0), features=side, C=FEW, tol=1e-8).fit(X, y)
+        image, T, signs, a, beta = told(model, X, y, side)
+        wanted, counts = largest_smallest_distance(image, T, signs, a, FEW)
+        assert np.count_nonzero(counts) == 24
+        assert_allclose(np.abs(1 - signs * (image + T @ beta))[counts].min(), wanted, atol=1e-7)
+
+
 def test_the_objective_is_that_of_any_other_bias_on_the_face(monkeypatch):
     moved = 0
     for seed in range(6):

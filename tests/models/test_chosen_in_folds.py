@@ -112,6 +112,14 @@ def test_what_is_chosen_is_the_best_that_was_tried():
     assert not hasattr(given, "C_path_")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_half_a_decade_to_either_side_of_what_is_chosen_was_tried(seed):
+    X, y = noisy(120, seed=seed)
+    model = SVMGBClassifier(Gaussian(1.0), C="cv").fit(X, y)
+    for neighbour in (model.C_ * 10**0.5, model.C_ / 10**0.5):
+        assert np.isclose(model.C_path_, neighbour).any()
+
+
 def test_useless_features_fade_and_good_ones_stay():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 12))
@@ -217,6 +225,14 @@ def test_a_class_of_one_row_is_learnt_and_never_held_out():
     assert np.isnan(model.cv_predictions_[-1]).all()
     assert model.predict(X[-1:]) == [7]
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_one_point_that_can_be_held_out_is_enough_to_choose_by():
+    X, y = np.array([[1.0], [1.0], [0.0], [0.0]]), np.array([0, 0, 0, 1])  # without the second, no class 1
+    model = SVMGBClassifier(Gaussian(1.0), C=[1.0, 2.0]).fit(X, y)
+    assert_array_equal(model.cv_fold_, [0, 0, -1, -1])
+    assert_array_equal(model.C_path_, [1.0, 2.0])
+    assert_array_equal(np.isnan(model.cv_predictions_).ravel(), [False, False, True, True])
 
 
 def test_where_nothing_can_be_held_out_it_is_said():

@@ -391,6 +391,9 @@ def test_a_report_counts_rows_in_groups_and_along_features():
     report = model.fit(X, y).coverage_report(new, truth, n_bins=2)
     assert report.names[:2] == ["all", "high"]
     assert len(report.names) == 2 * (1 + 1 + 2)
+    assert len(model.coverage_report(new, truth, n_bins=1).names) == 2 * (1 + 1 + 1)
+    with pytest.raises(ValueError, match="n_bins must be at least 1"):
+        model.coverage_report(new, truth, n_bins=0)
     low, high = model.predict_interval(new)[:, :, 0].T
     held = (low <= truth) & (truth <= high)
     assert report.n_covered[0] == held.sum()

@@ -11,6 +11,7 @@ from grls import (
     NystromGRLSRegressor,
     SVMGBClassifier,
 )
+from grls._solvers.origin import distance_of, moments
 from grls.exceptions import PrecisionWarning
 from grls.kernels import Cosine, Gaussian, Linear, Polynomial
 from numpy.testing import assert_allclose
@@ -147,3 +148,12 @@ def test_nystrom_refuses_at_fit_what_overflows():
     X, _, y = data(0.0)
     with pytest.raises(ValueError, match="overflows at the centres"):
         NystromGRLSRegressor(Linear(), n_centers=20, regularization=1e-3).fit(X * 1e155, y)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_how_far_the_origin_is_does_not_depend_on_the_units(unit):
+    X, far, _ = data(1e4)
+    wanted = np.linalg.norm(far.mean(axis=0)) / np.linalg.norm(X.std(axis=0))
+    assert_allclose(distance_of(*moments(unit * far)), wanted, rtol=1e-9)
+    assert_allclose(distance_of(*moments(sparse.csr_matrix(unit * far))), wanted, rtol=1e-4)
+    assert distance_of(*moments(np.full((5, 2), unit))) == 0

@@ -73,6 +73,17 @@ def test_the_null_distribution_is_that_of_data_without_a_kernel_part(repeats):
     assert ratio == pytest.approx(ratio_by_densities(Phi, T, y, fine), abs=1e-6)
 
 
+def test_data_that_want_no_kernel_part_have_a_p_value_of_one():
+    X, T = problem()
+    # Of the directions that the kernel knows best there is nothing, and draws of that ratio are zero too.
+    N = reference.null_space(T)
+    y = N @ np.linalg.eigh(N.T @ Matern(0.2)(X) @ N)[1][:, :5].sum(axis=1)
+    merged = merge(KernelProblem(Matern(0.2), X, T, None), y[:, None])
+    reduced = merged.problem.reduced(merged.targets, leave_one_out=True)
+    found = kernel_test.kernel_test(merged, reduced, 50, np.random.RandomState(0))
+    assert (found.statistic, found.p_value) == (0.0, 1.0)
+
+
 def test_the_largest_over_kernels_is_larger_and_one_kernel_is_itself():
     X, T = problem()
     y = np.random.default_rng(4).normal(size=(len(X), 1))

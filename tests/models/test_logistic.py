@@ -219,6 +219,9 @@ def test_where_memory_is_short_the_kernel_is_computed_again(monkeypatch):
     assert_allclose(frugal.decision_function(X), expected.decision_function(X), atol=1e-8)
     with pytest.raises(MemoryError, match="logistic model of 50 samples"):
         GRLogisticClassifier(Gaussian(1.0), feature_variance=1.0).fit(X, y)
+    # A matrix of 50 rows and its factor.
+    monkeypatch.setattr(_memory, "available", lambda: 8 * 50**2 + _memory.solve_bytes(51, "double"))
+    GRLogisticClassifier(Gaussian(1.0), feature_variance=1.0, regularization=1e-3).fit(X, y)
     monkeypatch.setattr(_memory, "available", lambda: 1000)
     with pytest.raises(MemoryError, match="use fewer samples"):
         GRLogisticClassifier(Gaussian(1.0)).fit(X, y)

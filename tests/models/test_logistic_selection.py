@@ -268,3 +268,10 @@ def test_the_best_regularization_is_refined_where_the_criterion_is_smallest():
     assert min(visited) >= 0.001
     assert max(visited) <= 0.1
     assert min(walk.values, key=walk.values.get) == pytest.approx(0.02, rel=0.05)
+
+
+@pytest.mark.parametrize("grid", [[], [1e-2, np.inf], [np.nan, 1e-2], [1e-2, 0.0], [-1e-2, 1.0]])
+def test_a_grid_must_hold_positive_finite_numbers(grid):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match="must hold positive, finite numbers"):
+        GRLogisticClassifier(regularization_grid=grid).fit(X[:40], y[:40])

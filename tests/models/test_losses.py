@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls import GRLSRegressor, GRRegressor, SVMGBClassifier, plotting
+from grls._models import piecewise
 from grls._models.families import FAMILIES
 from grls._models.losses import PIECEWISE, Settings
 from grls._models.robust_scale import robust_scale, spread_of, weighted_median
@@ -21,7 +22,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import QuantileRegressor
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.svm import SVR
 
 LOSSES = tuple(PIECEWISE)
@@ -487,6 +488,19 @@ def test_the_curve_is_that_of_refits(loss, weighted):
             assert_allclose(model.cv_predictions_, left_out, atol=0.05)
     assert_allclose(model.criterion_path_, errors, rtol=0.02)
     assert model.regularization_ == np.sort(grid)[np.argmin(errors)]
+
+
+def test_folds_that_are_given_and_kernel_matrices_choose_by_all_rows(monkeypatch):
+    X, y = data(60)
+    options = {"loss": "epsilon_insensitive", "regularization_grid": [1e-3, 1e-1]}
+    by_matrix = GRRegressor("precomputed", cv=3, **options)
+    by_folds = GRRegressor(Gaussian(1.0), cv=KFold(3), **options)
+    expected = [by_matrix.fit(Gaussian(1.0)(X), y).criterion_path_, by_folds.fit(X, y).criterion_path_]
+    monkeypatch.setattr(piecewise, "_ROWS_OF_CHOICE", 20)
+    assert_array_equal(by_matrix.fit(Gaussian(1.0)(X), y).criterion_path_, expected[0])
+    assert_array_equal(by_folds.fit(X, y).criterion_path_, expected[1])
+    of_some = GRRegressor(Gaussian(1.0), cv=3, **options).fit(X, y)
+    assert np.count_nonzero(np.isfinite(of_some.cv_predictions_)) == 20
 
 
 @pytest.mark.parametrize("loss", ["quantile", "expectile"])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from builders import with_threads
 from grls import DependentFeaturesWarning, GRLSClassifier, GRLSRegressor
-from grls.kernels import Gaussian, Laplace, ThinPlate
+from grls._solvers.kernel_problem import KernelProblem
+from grls._solvers.matrix_free import MatrixFree
+from grls.kernels import Gaussian, Laplace, Polynomial, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -264,3 +266,16 @@ def test_little_beside_the_trend_is_found_as_by_the_factorisation(size):
     direct, free = (m.fit(X, targets) for m in pair(regularization=1e-3))
     assert_allclose(free.dual_coef_, direct.dual_coef_, atol=1e-6 * size + 5e-13)
     assert_allclose(free.noise_variance_, direct.noise_variance_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("m", [1023, 1024, 1025])
+def test_a_kernel_of_low_rank_is_known_wholly_by_its_centres(m):
+    random = np.random.default_rng(0)
+    X, V = random.standard_normal((m, 2)), random.standard_normal((m, 3))
+    kernel = Polynomial(2, 1.0)
+    system = MatrixFree(KernelProblem(kernel, X, np.ones((m, 1)), None))
+    H = kernel(X) - kernel(X).mean(axis=0)
+    H -= H.mean(axis=1, keepdims=True)
+    expected = np.linalg.eigvalsh(H)[-5:]
+    assert_allclose(system.eigenvalues()[-5:], expected, rtol=1e-9)
+    assert_allclose(system.coordinates(V).T @ system.coordinates(V), V.T @ H @ V, rtol=1e-8)

@@ -166,3 +166,8 @@ def test_a_factor_or_a_covariance_that_does_not_fit_is_refused_before_it_is_made
     with pytest.raises(MemoryError, match=r"the covariance of 700 rows.*fewer rows"):
         model.predict(NEW, return_cov=True)
     assert model.predict(NEW[:50], return_cov=True)[1].shape == (50, 50)
+    # Several outputs have a matrix each, beside the one that they are made of.
+    assert model.predict(NEW[:100], return_cov=True)[1].shape == (100, 100)
+    model.fit(X, np.outer(Y, np.arange(1, 13)))
+    with pytest.raises(MemoryError, match="the covariance of 100 rows"):
+        model.predict(NEW[:100], return_cov=True)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from grls import GRLogisticClassifier, GRLSRegressor, NystromGRLSRegressor, core
+from grls._solvers.rank import independent_qr
 from grls.exceptions import DependentFeaturesWarning
 from grls.kernels import Gaussian
+from numpy.testing import assert_allclose
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
 ROWS = 200
@@ -28,6 +30,18 @@ def test_dummies_and_a_constant_drop_the_last_dummy():
     T = np.column_stack([np.ones(60), np.eye(4)[groups]])
     assert kept(T) == [0, 1, 2, 3]
     assert kept(T[:, ::-1]) == [0, 1, 2, 3]
+
+
+def test_the_columns_that_are_kept_are_factored_and_others_leave_nothing():
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((2, ROWS)) * [[1e-6], [1e8]]
+    T = np.column_stack([a, 2 * a, b])
+    kept, Q, R = independent_qr(T, core.dependence_tolerance())
+    assert kept == [0, 2]
+    assert_allclose(Q.T @ Q, np.eye(2), atol=1e-12)
+    assert_allclose(Q @ R, T[:, kept], rtol=1e-12)
+    kept, Q, R = independent_qr(np.zeros((ROWS, 2)), core.dependence_tolerance())
+    assert (kept, Q.shape, R.shape) == ([], (ROWS, 0), (0, 0))
 
 
 @pytest.mark.parametrize(

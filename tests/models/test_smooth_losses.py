@@ -6,6 +6,7 @@ import pytest
 import reference
 from grls import GRRegressor
 from grls._models import families, smooth_machine
+from grls._models.family_loss import FamilyLoss
 from grls._solvers.kernel_problem import KernelProblem
 from grls.exceptions import DependentFeaturesWarning
 from grls.kernels import Gaussian, Linear
@@ -74,6 +75,17 @@ def test_the_solution_satisfies_the_optimality_conditions(loss, m, seed, gamma, 
     assert_allclose(T.T @ c, 0, atol=1e-7 * max(1, np.abs(c).max()))
     expected = reference.family_objective(loss, Phi, T, y, gamma, c, beta, s, offset, 0.4)
     assert_allclose(model.objective_[0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_responses_are_logarithms_of_what_lies_between_a_row_and_the_mean():
+    family, s, hours = families.FAMILIES["poisson"], np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 4.0])
+
+    def responses(y):
+        return FamilyLoss(None, family, y[:, None], np.log(hours), np.ones(1), s, s).working_responses()
+
+    assert_allclose(responses(3.0 * hours), np.full((3, 1), np.log(3.0)))
+    found = np.exp(responses(np.array([0.0, 8.0, 2.0]))[:, 0])  # a rate of 18 / 9 on average
+    assert_allclose(found, [1.0, 3.0, 1.25])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -76,6 +76,23 @@ def normal_log_density(x, covariance):
 # Figures of R.
 
 
+@pytest.mark.parametrize(
+    ("numbers", "printed"),
+    [
+        ([12.5, 0.0, -3.25], ["12.500", "0.000", "-3.250"]),
+        ([0.0, 0.0], ["0.000", "0.000"]),
+        ([0.0, 7.0, np.nan], ["0", "7", "-"]),
+        ([0.0, 0.02], ["0.00000", "0.02000"]),
+        ([1e-9, 0.0, 1.0], ["1e-09", "0", "1"]),
+        ([np.inf, 0.5], ["inf", "0.5000"]),
+    ],
+)
+def test_a_column_has_the_decimals_that_its_smallest_number_asks_for(numbers, printed):
+    table = Table("t", "row", [f"no. {i}" for i in range(len(numbers))], {"x": numbers})
+    lines = str(Summary("", [table])).splitlines()
+    assert [line.split()[-1] for line in lines if line.startswith("no. ")] == printed
+
+
 def test_likelihoods_and_errors_are_those_of_nlme_on_cars():
     gamma = RATIO_OF_VARIANCES / 50
     for model in (
@@ -676,3 +693,18 @@ def test_features_made_from_the_targets_leave_no_score():
 )
 def test_a_value_is_shown_whole_or_with_five_digits(value, shown):
     assert summary_module._shown(value) == shown
+
+
+def test_scales_of_a_prior_have_intervals_unless_its_share_is_at_an_end_of_those_tried():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    y = X @ rng.normal(size=5) + rng.normal(size=40)
+    best = PriorRLSRegressor(regularization="reml").fit(X, y).regularization_
+    for grid, at_end in (
+        ([best / 100, best, best * 100], False),
+        ([best, best * 100], True),
+        ([best / 100, best], True),
+    ):
+        model = PriorRLSRegressor(regularization="reml", regularization_grid=grid).fit(X, y)
+        assert model.regularization_ == best
+        assert ("at an end of the values tried" in str(model.summary())) == at_end

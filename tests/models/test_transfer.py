@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from grls import PriorRLSClassifier, PriorRLSRegressor, TransferPrior
+from grls import PriorRLSClassifier, PriorRLSRegressor, TransferPrior, transfer
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from scipy import sparse, stats
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -44,6 +45,21 @@ def test_planted_variances_are_recovered():
     assert_allclose(by_group[0] / by_group[1], (1.5 / 0.3) ** 2, rtol=0.4)
     assert by_group[1] / by_group[2] > 10  # the least are below what the noise lets one see
     assert prior.freedom_ < 10
+
+
+@pytest.mark.parametrize("nu", [3.0, 12.0])
+def test_freedom_and_common_variance_are_the_most_likely_of_an_f_distribution(nu):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(2, 20, size=400)
+    squares = 0.7 * nu / rng.chisquare(nu, size=400) * rng.chisquare(t)
+
+    def unlikelihood(logs):
+        freedom, variance = np.exp(logs)
+        return -np.sum(stats.f.logpdf(squares / (t * variance), t, freedom) - np.log(variance))
+
+    expected = np.exp(minimize(unlikelihood, np.log([nu, 0.7]), method="Nelder-Mead").x)
+    assert_allclose(transfer._common_prior(squares, t), expected, rtol=0.02)
+    assert_allclose(expected, [nu, 0.7], rtol=0.4)
 
 
 @pytest.mark.parametrize("labels", [False, True])

@@ -38,18 +38,30 @@ def drawn(count, seed, cpp, only):
 def tried(trial, place, files, seconds, log):
     """What became of one fault: a record of a line."""
     start, who = time.monotonic(), ""
+    line = _line(place)
+    if reason(place.file, line, place.old, place.new):
+        return asdict(place) | {"text": line, "verdict": "survived", "by": "not tried", "seconds": 0.0}
     if not trial.prepare(place):
         verdict = "does not compile"
+    elif who := trial.noticed(place):
+        verdict = "killed"
     else:
         code = trial.copy.tests(nearest(place.file, files), seconds, log)
-        verdict = {0: "survived", 1: "killed", -1: "killed"}[code]
-        who = {0: "", 1: who_noticed(log) if code == 1 else "", -1: "no end"}[code]
+        verdict = {0: "survived", 1: "killed", 2: "survived", -1: "killed"}[code]
+        who = who_noticed(log) if code == 1 else {0: "", 2: "time over", -1: "no end"}[code]
     trial.restore(place)
     if not trial.passes(who, seconds, log):
         verdict = "unclear"  # a test that fails without the fault too says nothing
-    line = (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
     record = asdict(place) | {"text": line, "verdict": verdict, "by": who}
     return record | {"seconds": round(time.monotonic() - start, 1)}
+
+
+def _key(record):
+    return record["file"], record["start"], record["new"]
+
+
+def _line(place):
+    return (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
 
 
 def report(file):
@@ -58,7 +70,7 @@ def report(file):
     records = [record for record in records if record["verdict"] in ("killed", "survived")]
     killed = equivalent = 0
     for record in records:
-        why = reason(record)
+        why = reason(*(record[name] for name in ("file", "text", "old", "new")))
         killed += record["verdict"] == "killed"
         equivalent += record["verdict"] == "survived" and why is not None
         if record["verdict"] == "survived":
@@ -78,38 +90,37 @@ def main():
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--files", type=int, default=8, help="test files to try a fault against, at most")
     parser.add_argument(
-        "--seconds", type=float, default=600.0, help="of the processor: tests that take longer noticed"
+        "--seconds", type=float, default=150.0, help="of the processor: after these no test is begun"
     )
     parser.add_argument(
         "--out", default="mutants.jsonl", help="results, one a line; those there are not tried again"
     )
     parser.add_argument("--report", metavar="FILE", help="print what a file of results says, and stop")
     parser.add_argument("--again", action="store_true", help="try the survivors of --out again")
+    parser.add_argument("--build", help="folder of compiled C++ to keep, for other runs too")
     options = parser.parse_args()
     if options.report:
         return report(options.report)
     out = Path(options.out)
     lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
-    records = [json.loads(line) for line in lines]
+    known = {_key(record): record for record in map(json.loads, lines)}
     if options.again:
         places = [
             Place(**{name: record[name] for name in Place.__dataclass_fields__})
-            for record in records
+            for record in known.values()
             if record["verdict"] in ("survived", "unclear")
             and record["file"].startswith("cpp" if options.cpp else "python")
         ]
-        records = [record for record in records if record["verdict"] not in ("survived", "unclear")]
-        out.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     else:
-        done = {(record["file"], record["start"], record["new"]) for record in records}
         places = drawn(options.count, options.seed, options.cpp, options.only)
-        places = [place for place in places if (place.file, place.start, place.new) not in done]
+        places = [place for place in places if _key(asdict(place)) not in known]
     with tempfile.TemporaryDirectory(prefix="grls-mutants-") as folder:
-        trial = (CppTrial if options.cpp else PythonTrial)(folder)
+        trial = CppTrial(folder, options.build) if options.cpp else PythonTrial(folder)
         for number, place in enumerate(places, 1):
             record = tried(trial, place, options.files, options.seconds, Path(folder) / "log.txt")
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            known[_key(record)] = record
+            text = "".join(json.dumps(each) + "\n" for each in known.values())
+            out.write_text(text, encoding="utf-8")
             print(f"{number}/{len(places)} {record['verdict']:9} {place.file}:{place.line} "
                   f"{place.old} -> {place.new or 'nothing'}  {record['by']}", flush=True)  # fmt: skip
     return report(out)

@@ -35,6 +35,8 @@ def test_all_rows_as_centres_choose_as_the_exact_model_does(criterion):
     exact = GRLSRegressor(Gaussian(0.4), features="linear", regularization=criterion).fit(X, Y)
     fitted = model(regularization=criterion, n_centers=len(X)).fit(X, Y)
     assert_allclose(np.log(fitted.regularization_), np.log(exact.regularization_), atol=0.006)
+    tried = [np.sort(each.regularization_path_)[[0, -1]] for each in (fitted, exact)]
+    assert_allclose(*tried, rtol=1e-6)
 
 
 def test_the_order_of_rows_does_not_matter():

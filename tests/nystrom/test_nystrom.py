@@ -561,6 +561,12 @@ def test_models_that_do_not_match_are_not_merged():
         first.merge(classifier().partial_fit(X, LABELS))
     with pytest.raises(ValueError, match="number of targets"):
         model(centers=X[:40]).partial_fit(X, Y).merge(model(centers=X[:40]).partial_fit(X, Y[:, 0]))
+    S = sparse.csr_matrix(X)
+    for mine, others in ((S, X), (X, S)):
+        with pytest.raises(ValueError, match="different centres"):
+            model(centers=mine[:40]).partial_fit(mine, Y).merge(
+                model(centers=others[:40]).partial_fit(others, Y)
+            )
     assert first.n_samples_seen_ == 100
 
 

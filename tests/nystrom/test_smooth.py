@@ -373,6 +373,21 @@ def test_features_that_run_away_are_refused():
     assert np.isfinite(signs.fit(X, y).feature_coef_).all()
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_combination_of_features_that_runs_away_is_refused_in_any_units(unit):
+    level = np.round(X[:, 0])
+    model = NystromGRRegressor(
+        Gaussian(1.0),
+        n_centers=6,  # the features are not of the same size at the rows as there
+        features=lambda Z: np.column_stack([np.ones(len(Z)), unit * np.round(Z[:, 0])]),
+        regularization=1e-2,
+    )
+    for place in (level.min(), level.max()):  # counts at one end alone: the line falls from there
+        with pytest.raises(ValueError, match="would be infinite"):
+            model.fit(X, np.where(level == place, 3, 0))
+    assert np.isfinite(model.fit(X, np.where(level == 0, 3, 0)).feature_coef_).all()
+
+
 def test_dependent_features_are_left_out():
     def features(Z):
         return np.column_stack([np.ones(len(Z)), Z, Z[:, 0] + Z[:, 1]])

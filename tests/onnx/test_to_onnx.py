@@ -62,9 +62,12 @@ def session(proto):
 
 def run(model, points):
     """Return the outputs by name."""
-    ready = session(grls.to_onnx(model))
-    names = [output.name for output in ready.get_outputs()]
-    return dict(zip(names, ready.run(None, {"X": np.asarray(points, dtype=np.float64)}), strict=True))
+    proto = grls.to_onnx(model)
+    found = session(proto).run(None, {"X": np.asarray(points, dtype=np.float64)})
+    for output, values in zip(proto.graph.output, found, strict=True):
+        sizes = [size.dim_value for size in output.type.tensor_type.shape.dim]
+        assert sizes == [0, *values.shape[1:]]  # of any number of rows
+    return dict(zip([output.name for output in proto.graph.output], found, strict=True))
 
 
 def assert_near(got, expected):

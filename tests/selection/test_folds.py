@@ -11,6 +11,7 @@ def test_every_fold_has_its_share_of_every_class():
     rng = np.random.default_rng(0)
     labels = rng.choice(4, size=300, p=[0.6, 0.2, 0.15, 0.05])
     fold = folds_of(held_together(Gaussian(), rng.standard_normal((300, 2)), None), labels)
+    assert_array_equal(np.unique(fold), [0, 1, 2])
     for k in range(4):
         counts = np.bincount(fold[labels == k], minlength=3)
         assert counts.max() - counts.min() <= 1

@@ -210,6 +210,21 @@ def test_classes_too_may_depend_on_scores_and_labels(estimator, make):
     assert model.score(new, truth > middle) > max(0.85, as_they_are.score(new, truth > middle))
 
 
+def test_logistic_models_try_the_kernels_of_labels():
+    X, y = table(m=120)
+    tried, least_squares = (
+        estimator().fit(X, y > np.median(y)).optimization_
+        for estimator in (GRLogisticClassifier, GRLSClassifier)
+    )
+    for of_logistic, of_squares in (
+        (tried.screened, least_squares.screened),
+        (tried.candidates, least_squares.candidates),
+    ):
+        assert [c.name for c in of_logistic] == [c.name for c in of_squares]
+    of_values = GRLSRegressor().fit(X, y).optimization_
+    assert [c.name for c in of_values.candidates] != [c.name for c in tried.candidates]
+
+
 def test_ordinary_columns_are_read_as_they_are():
     X, y = table(m=300)
     record = GRLSRegressor().fit(X, y).optimization_

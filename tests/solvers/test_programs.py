@@ -90,6 +90,21 @@ def test_highs_finishes_where_osqp_refuses(monkeypatch):
     assert_allclose(found.objective, reference.bias_by_highs(known, T, y, C), rtol=TOL)
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_multipliers_that_are_no_numbers_are_no_solution(monkeypatch, lost):
+    run = osqp.run
+
+    def lose(*arguments, **options):
+        found = run(*arguments, **options)
+        found.multipliers[-1] = lost
+        return found
+
+    Phi, T, y, C = reference.svm_problem(0)
+    monkeypatch.setattr(osqp, "run", lose)
+    with pytest.raises(SolverError, match="too badly scaled for OSQP"):
+        core.svm_gb_qp(Phi, T, y, 1 / (2 * C * len(y)), "virtual", tol=TOL)
+
+
 def test_a_program_that_nobody_solves_is_a_warning_with_the_gap(monkeypatch):
     known, T, y, C = reference.bias_problem(0)
     monkeypatch.setattr(bias_program, "_by_highs", lambda losses: None)

@@ -104,7 +104,7 @@ def _require_room(modes: Modes, q: int) -> None:
     wide = float(np.prod([4 * limit + 2 for limit in modes.limits]))
     grids = 8 * wide * (2 + 2 * 2**d) + 8 * modes.count * (2 * q + 24)
     memory.require(
-        grids + 8.0 * (2 * min(LOW_MODES, modes.count)) ** 2 * 2,
+        grids + 5 * 8.0 * (2 * min(LOW_MODES, modes.count // 2 + 1)) ** 2,  # two systems, one in the making
         f"a fit with {modes.count} Fourier modes",
         "raise tol, or lower max_modes to be told which tol fits",
     )

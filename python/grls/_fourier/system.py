@@ -201,19 +201,24 @@ class System:
         j = half_positions(self.modes, low)
         centre = 2 * np.array(self.modes.limits)
         n = len(j)
-        less, more = j[:, None] - j[None] + centre, j[:, None] + j[None] + centre
-        t_less = full[tuple(less[..., c] for c in range(j.shape[1]))]
-        t_more = full[tuple(more[..., c] for c in range(j.shape[1]))]
+        t_less, t_more = (
+            full[tuple((j[:, None, c] + sign * j[None, :, c]) + centre[c] for c in range(j.shape[1]))]
+            for sign in (-1, 1)
+        )
         block = np.empty((n, 2, n, 2))
         block[:, 0, :, 0] = t_less.real + t_more.real
         block[:, 0, :, 1] = t_more.imag - t_less.imag
         block[:, 1, :, 0] = t_more.imag + t_less.imag
         block[:, 1, :, 1] = t_less.real - t_more.real
+        del t_less, t_more
         scale = self.root[low] * self._scale[low] / np.sqrt(2)
         block *= scale[:, None, None, None] * scale[None, None, :, None]
-        flat = np.delete(np.delete(block.reshape(2 * n, 2 * n), 1, 0), 1, 1)
+        kept = np.delete(np.arange(2 * n), 1)
+        flat = block.reshape(2 * n, 2 * n)[np.ix_(kept, kept)]
+        del block
         Q = self.Q[:, self.places]
-        return np.asarray(flat - Q.T @ Q)
+        flat -= Q.T @ Q
+        return flat
 
     def times(self, z: FloatArray) -> FloatArray:
         """Return G z, (B, 2h)."""

@@ -78,9 +78,7 @@ def _by_skl2onnx(graph: Graph, transformer: Any, X: str, n_columns: int, what: s
             initial_types=[("X", DoubleTensorType([None, n_columns]))],
             target_opset={"": opset(), "ai.onnx.ml": 3},
         )
-        onnx().shape_inference.infer_shapes(
-            part, check_type=True, strict_mode=True
-        )  # single and double mixed?
+        onnx().shape_inference.infer_shapes(part, strict_mode=True)  # single and double mixed?
     except Exception as error:  # its errors are of many kinds, and none says what does not convert
         raise NotImplementedError(f"{what}: {transformer!r} does not convert to ONNX: {error}") from error
     return graph.double(graph.inline(part, X)), width

@@ -154,8 +154,3 @@ class ShiftedSystems(SolvedShifts):
         variance = float(spread @ spread)
         share = float(np.clip(spread @ found / variance, 0, 1)) if variance > 0 else 1.0
         return np.asarray(share * known + found - share * control)
-
-    def trace_error(self, f: SpectralFunction) -> float:
-        """Return the standard error of `trace_of`."""
-        each = self._estimates(f, slice(None))
-        return float(each.std(ddof=min(2, len(each) - 1)) / np.sqrt(len(each)))

@@ -50,7 +50,8 @@ class Program:
     @property
     def usable(self) -> bool:
         """Whether there are numbers to go on with."""
-        return self.status in _USABLE and bool(np.all(np.isfinite(self.x)))
+        known = np.concatenate([self.x, self.multipliers])
+        return self.status in _USABLE and bool(np.all(np.isfinite(known)))
 
     @property
     def solved(self) -> bool:
