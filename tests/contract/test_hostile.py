@@ -184,9 +184,10 @@ def test_variances_of_a_tampered_model_are_refused(ask):
         model.predict(X[:2], **ask)
 
 
-def test_draws_of_a_tampered_model_are_refused():
+@pytest.mark.parametrize("variance", [-1.0, np.inf, np.nan])
+def test_draws_of_a_tampered_model_are_refused(variance):
     model = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1).fit(X, Y)
-    model.kernel_variance_[:] = -1.0
+    model.kernel_variance_[:] = variance
     with pytest.raises(ValueError, match=r"cannot be drawn.*not negative.*changed after the fit"):
         model.sample_y(X[:2])
 

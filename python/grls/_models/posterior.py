@@ -243,9 +243,10 @@ class PosteriorFunction(RegressionFunction):
         z = rng.standard_normal((n_outputs, n_points, n_draws))
         out = np.empty((n_points, n_outputs, n_draws))
         gammas = self._gammas()
-        if not (np.all(self.kernel_variance_ >= 0) and np.all(self.noise_variance_ >= 0)):
+        variances = np.append(self.kernel_variance_, self.noise_variance_)
+        if not (np.isfinite(variances).all() and np.all(variances >= 0)):
             raise ValueError(
-                "functions cannot be drawn: the variances of kernel and noise must be numbers that are not "
+                "functions cannot be drawn: the variances of kernel and noise must be finite and not "
                 f"negative, got {self.kernel_variance_} and {self.noise_variance_}; too few rows to "
                 "estimate them from, or the arrays of this model were changed after the fit"
             )
