@@ -421,7 +421,7 @@ def _outlying(low: FloatArray, T: FloatArray, w: FloatArray, total: float) -> Fl
 
     So much g tells without a solution: it is where rows have few neighbours that they are outliers.
     """
-    low = low - T @ np.linalg.lstsq(T, low)[0]
+    low = low - T @ np.linalg.lstsq(T, low, rcond=None)[0]
     order = np.argsort(-low, kind="stable")
     a = np.empty_like(w)
     a[order] = np.clip(total - (np.cumsum(w[order]) - w[order]), 0.0, w[order])
@@ -531,5 +531,5 @@ def _clearance(
     below = max(0.0, -float(values[c < program.upper].min(initial=0)))
     digits = _EVALUATION if getattr(problem.X, "dtype", None) != np.float32 else _SINGLE_EVALUATION
     lengths = bias_face.lengths(T)
-    to_constant = np.linalg.lstsq(T / lengths, np.ones(len(T)))[0] / lengths
+    to_constant = np.linalg.lstsq(T / lengths, np.ones(len(T)), rcond=None)[0] / lengths
     return np.asarray((below + digits * size) * to_constant)

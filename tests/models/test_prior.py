@@ -507,7 +507,7 @@ def test_columns_that_are_features_too_have_no_weights(shape, criterion):
     X, y, _ = data(n, d)
     model = PriorRLSRegressor(features="linear", regularization=criterion).fit(X, y)
     A = np.column_stack([np.ones(n), X])
-    assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y)[0], atol=1e-7)
+    assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-7)
 
 
 @pytest.mark.parametrize("features", [None, "constant"])

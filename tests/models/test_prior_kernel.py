@@ -175,7 +175,9 @@ def test_equation_7_of_rows_that_repeat_has_the_least_norm():
     values = np.concatenate([Y[:, 0], Y[:4, 0] + 1])
     c = core.solve_prior(rows, [1.0, 2.0, 3.0], values)
     assert_allclose(rows.T @ c, reference.prior_published(rows, values, np.zeros(3), np.diag([1.0, 2, 3])))
-    assert_allclose(c, rows @ np.linalg.lstsq(rows, c)[0], atol=1e-12)  # in the span of the columns
+    assert_allclose(
+        c, rows @ np.linalg.lstsq(rows, c, rcond=None)[0], atol=1e-12
+    )  # in the span of the columns
 
 
 def test_equation_7_is_the_estimator_whatever_the_formulation():

@@ -38,6 +38,6 @@ def spread_of(y: FloatArray, T: FloatArray, weights: FloatArray) -> float:
         for _ in range(10):  # least absolute deviations, roughly, by weights
             scale = max(robust_scale(residuals, weights), 1e-300)
             w = np.sqrt(weights / np.maximum(np.abs(residuals) / scale, 1e-2))
-            residuals = y - T @ np.linalg.lstsq(w[:, None] * T, w * y)[0]
+            residuals = y - T @ np.linalg.lstsq(w[:, None] * T, w * y, rcond=None)[0]
     scale = robust_scale(residuals, weights)
     return scale if scale > 1e-12 * float(np.abs(y).max(initial=0)) else 1.0

@@ -70,7 +70,9 @@ def units(T: FloatArray, weights: FloatArray) -> FloatArray:
     size[size == 0] = 1
     ones = np.ones(len(T))
     scaled = T / size
-    with_constant = np.linalg.norm(ones - scaled @ np.linalg.lstsq(scaled, ones)[0]) < 1e-8 * np.sqrt(len(T))
+    with_constant = np.linalg.norm(
+        ones - scaled @ np.linalg.lstsq(scaled, ones, rcond=None)[0]
+    ) < 1e-8 * np.sqrt(len(T))
     if not with_constant:
         return np.asarray(largest * size)
     deviation = np.sqrt(shares @ (T - shares @ T) ** 2)
@@ -152,7 +154,7 @@ def _furthest(s: FloatArray, G: FloatArray, metric: FloatArray, origin: FloatArr
             return None if step is None else d + N @ step
         rows = np.flatnonzero(moving)[multipliers > _PART]
         equal = np.column_stack([left[rows], -np.ones(len(rows))])
-        step, least = np.split(np.linalg.lstsq(equal, -s[rows])[0], [N.shape[1]])
+        step, least = np.split(np.linalg.lstsq(equal, -s[rows], rcond=None)[0], [N.shape[1]])
         least = float(least[0])
         d, s = d + N @ step, s + left @ step
         remaining = _null_space(left[rows])

@@ -48,7 +48,7 @@ class DualProgram:
 
     def _known(self, T: FloatArray) -> FloatArray:
         """Return the coefficients (l,) of what the features say of t."""
-        return np.asarray(np.linalg.lstsq(T, self.t)[0]) if T.shape[1] else np.empty(0)
+        return np.asarray(np.linalg.lstsq(T, self.t, rcond=None)[0]) if T.shape[1] else np.empty(0)
 
     def gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
         """Return the duality gap of c (within the bounds) and β.
