@@ -18,6 +18,7 @@ from ._solvers import bias_face
 from ._solvers.dual_program import DualProgram
 from ._solvers.kernel_problem import KernelProblem
 from ._solvers.origin import spans_constant
+from ._solvers.rank import nearest_combination
 from ._solvers.results import Status
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from ._warnings import warn
@@ -421,7 +422,7 @@ def _outlying(low: FloatArray, T: FloatArray, w: FloatArray, total: float) -> Fl
 
     So much g tells without a solution: it is where rows have few neighbours that they are outliers.
     """
-    low = low - T @ np.linalg.lstsq(T, low, rcond=None)[0]
+    low = low - T @ nearest_combination(T, low)
     order = np.argsort(-low, kind="stable")
     a = np.empty_like(w)
     a[order] = np.clip(total - (np.cumsum(w[order]) - w[order]), 0.0, w[order])
@@ -530,6 +531,5 @@ def _clearance(
     size = float(np.abs(g).max(initial=0))
     below = max(0.0, -float(values[c < program.upper].min(initial=0)))
     digits = _EVALUATION if getattr(problem.X, "dtype", None) != np.float32 else _SINGLE_EVALUATION
-    lengths = bias_face.lengths(T)
-    to_constant = np.linalg.lstsq(T / lengths, np.ones(len(T)), rcond=None)[0] / lengths
+    to_constant = nearest_combination(T, np.ones(len(T)))
     return np.asarray((below + digits * size) * to_constant)

@@ -519,3 +519,13 @@ def test_data_whose_squares_overflow_are_refused_by_conjugate_gradients(estimato
     model = estimator(solver="cg", regularization=1e-3, features=features)
     with pytest.raises(ValueError, match=r"overflow.*scale"):
         model.fit(1e155 * X, y)
+
+
+def test_free_features_may_be_in_any_units_far_from_the_origin():
+    rng = np.random.default_rng(5)
+    x = 1e5 + rng.normal(size=(12, 1))
+    y = 3.0 - x[:, 0] / 2 + 0.1 * rng.normal(size=12)
+    line = np.polyval(np.polyfit(x[:, 0] - 1e5, y, 1), x[:, 0] - 1e5)
+    for unit in (1.0, 1e32):
+        model = PriorRLSRegressor(features="linear", regularization=unit**2).fit(unit * x, y)
+        np.testing.assert_allclose(model.predict(unit * x), line, rtol=0, atol=1e-7)

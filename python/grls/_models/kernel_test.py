@@ -24,6 +24,7 @@ from scipy.optimize import minimize_scalar
 from .._selection.merged import Merged
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.rank import nearest_combination
 from .._solvers.results import ReducedMatrix
 from .._solvers.runtime import interruptible
 from .._validation import FloatArray
@@ -112,7 +113,7 @@ def observed_ratio(merged: Merged[Any], reduced: ReducedMatrix, kept: list[int],
     """Return the restricted likelihood ratio of the data, largest over shifts between the first and last."""
     roots = np.sqrt(merged.point_weights)
     T, y = roots[:, None] * merged.problem.T[:, kept], roots * merged.targets[:, 0]
-    left = y - T @ linalg.lstsq(T, y)[0] if kept else y
+    left = y - T @ nearest_combination(T, y) if kept else y
     n = merged.n_rows - len(kept)
     # What the criterion tends to for large shifts.
     alone = n * np.log(max(float(left @ left + merged.within[0]) / n, np.finfo(float).tiny))

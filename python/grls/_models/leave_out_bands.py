@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import memory
+from .._solvers.rank import units_of
 from .._validation import FloatArray, choice, real
 from .cross_validation import leave_out
 from .fitted import FittedProblem
@@ -145,7 +146,8 @@ def _weights_at(model: Any, fitted: FittedProblem, gamma: float, points: Any, T:
         K = K + fitted.tau * (Z @ parts.Z.T)
     h0: FloatArray = np.zeros((m, len(T)))
     if problem.T.shape[1]:
-        h0 = np.asarray(np.linalg.lstsq(problem.T.T, F.T, rcond=None)[0], dtype=np.float64)
+        units = units_of(problem.T)
+        h0 = np.asarray(np.linalg.lstsq((problem.T / units).T, (F / units).T, rcond=None)[0])
     targets = np.ascontiguousarray(K.T - problem.kernel_times(h0) - gamma * problem.total_weight * h0)
     h = h0 + problem.solve(np.asfortranarray(targets), gamma).c
     return np.asarray(h.T)

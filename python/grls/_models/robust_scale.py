@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._solvers.rank import nearest_combination
 from .._validation import FloatArray
 
 EFFICIENT = 1.345  # Huber's δ in standard deviations: 95 % as efficient as least squares with normal noise
@@ -38,6 +39,6 @@ def spread_of(y: FloatArray, T: FloatArray, weights: FloatArray) -> float:
         for _ in range(10):  # least absolute deviations, roughly, by weights
             scale = max(robust_scale(residuals, weights), 1e-300)
             w = np.sqrt(weights / np.maximum(np.abs(residuals) / scale, 1e-2))
-            residuals = y - T @ np.linalg.lstsq(w[:, None] * T, w * y, rcond=None)[0]
+            residuals = y - T @ nearest_combination(w[:, None] * T, w * y)
     scale = robust_scale(residuals, weights)
     return scale if scale > 1e-12 * float(np.abs(y).max(initial=0)) else 1.0

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._validation import FloatArray
+from .rank import nearest_combination
 
 _ROUNDING = 1e-10  # of the largest target: residuals below are no residuals
 
@@ -48,7 +49,7 @@ class DualProgram:
 
     def _known(self, T: FloatArray) -> FloatArray:
         """Return the coefficients (l,) of what the features say of t."""
-        return np.asarray(np.linalg.lstsq(T, self.t, rcond=None)[0]) if T.shape[1] else np.empty(0)
+        return nearest_combination(T, self.t) if T.shape[1] else np.empty(0)
 
     def gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
         """Return the duality gap of c (within the bounds) and β.

@@ -40,3 +40,20 @@ def independent_qr(T: FloatArray, tolerance: float) -> tuple[list[int], FloatArr
     lengths = np.linalg.norm(T[:, kept], axis=0)
     Q, R = linalg.qr(T[:, kept] / lengths, mode="economic")
     return kept, np.asfortranarray(Q), R * lengths
+
+
+def units_of(T: FloatArray) -> FloatArray:
+    """Return the largest number of each column, one where there is none: what columns are divided by."""
+    largest = np.abs(T).max(axis=0, initial=0.0)
+    return np.asarray(np.where(largest > 0, largest, 1.0))
+
+
+def nearest_combination(T: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the coefficients with which the columns of T come nearest to y, whatever their units.
+
+    Without these a column in small units, such as a constant beside times in nanoseconds, would pass for one
+    that depends on the others.
+    """
+    units = units_of(T)
+    found = np.linalg.lstsq(T / units, y, rcond=None)[0]
+    return np.asarray((found.T / units).T)

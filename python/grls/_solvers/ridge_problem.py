@@ -15,7 +15,7 @@ from .arrays import for_core
 from .kernel_problem import KernelProblem
 from .kernel_values import LinearGram
 from .origin import CENTRED, distance_of, moments, spans_constant
-from .rank import dependence_tolerance
+from .rank import dependence_tolerance, nearest_combination
 from .results import Path, ReducedMatrix, RidgeSolution
 from .runtime import get_num_threads
 
@@ -109,7 +109,7 @@ class RidgeProblem:
         moved = RidgeProblem(self.X - center, self.T, self.weights)
         found = moved._solve_directly(targets, regularization)
         V, beta, kept = np.asarray(found.V), np.array(found.beta), found.kept
-        constant = np.linalg.lstsq(self.T[:, kept], np.ones(n), rcond=None)[0]
+        constant = nearest_combination(self.T[:, kept], np.ones(n))
         beta[kept] -= np.outer(constant, center @ V)
         return RidgeSolution(V=V, beta=beta, kept=kept, iterations=0, residuals=found.residuals)
 
