@@ -1,7 +1,6 @@
 """Conditional conformal bands by programs of other solvers, refitted for each score of the new row."""
 
 import numpy as np
-import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -39,6 +38,8 @@ def threshold_by_refits(T, scores, alpha, phi, share=None, reach=1e3):
 def threshold_by_program(K, T, scores, lower, upper, target, k, own, phi):
     """f(x) where the coefficient of the new row is held at `target`: the QP of the others, by OSQP."""
     n, r = T.shape
+    import pytest  # here: what sanitizers run has none
+
     osqp = pytest.importorskip("osqp")  # not for every Python
     solver = osqp.OSQP()
     A = sparse.vstack([sparse.csc_matrix(T.T), sparse.eye(n, format="csc")], format="csc")

@@ -1,7 +1,6 @@
 """Losses by their formulas, and the minimum of the primal problem by Newton's method on smoothed ones."""
 
 import numpy as np
-import pytest
 from scipy import linalg, sparse
 
 
@@ -84,6 +83,8 @@ def joint_quantiles(Phi, T, y, weights, gamma, levels):
 
     The primal program in u_k, β_k and the parts of the residuals: f_k = Φ^½ u_k + T β_k, y − f_k = ξ⁺ − ξ⁻.
     """
+    import pytest  # here: what sanitizers run has none
+
     osqp = pytest.importorskip("osqp")  # not for every Python
 
     (m, n), k = T.shape, len(levels)
