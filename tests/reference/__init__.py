@@ -44,6 +44,7 @@ from .kernels import (
     spherical,
     squared_distances,
     turned,
+    turned_in_space,
     wendland,
 )
 from .least_squares import (
