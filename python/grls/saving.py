@@ -38,6 +38,9 @@ from .exceptions import VersionWarning
 __all__ = ["load", "read_header", "save"]
 
 FORMAT = 1
+
+# Since SciPy 1.18 a spline keeps one of another class inside.
+_SPLINES = (BSpline, getattr(sys.modules[BSpline.__module__], "_BSpline", BSpline))
 _HEADER, _MODEL = "grls.json", "model.skops"
 _LONGEST_HEADER = 1 << 20
 
@@ -92,6 +95,7 @@ _PLAIN = (
     "builtins.range",
     "scipy._lib.array_api_compat.numpy._aliases.asarray",  # kept in splines
     "scipy.interpolate._bsplines.BSpline",  # looked at by `_require_sound`
+    "scipy.interpolate._bsplines._BSpline",  # the same, inside the former since SciPy 1.18
     *(f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("array", "matrix")),
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
@@ -379,7 +383,7 @@ def _require_sound(model: Any) -> None:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, BSpline):
+        if isinstance(one, _SPLINES):
             BSpline(one.t, one.c, one.k, extrapolate=one.extrapolate, axis=one.axis)
         elif isinstance(one, dict):
             waiting += one.values()

@@ -55,6 +55,10 @@ class Estimator(Parametrised, Versioned, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Look as scikit-learn would, at once: another thread may keep what a fitted model was asked for."""
+        return any(name.endswith("_") and not name.startswith("__") for name in list(vars(self)))
+
     def _check_parameters(self) -> None:
         """Raise ValueError or TypeError for parameters that cannot be right; the first step of every fit."""
 

@@ -128,7 +128,7 @@ def load_mauna_loa(**options: Unpack[FrameOptions]) -> Any:
     measured = np.isfinite(table["co2"])
     dates = np.array(table["date"][measured], dtype="datetime64[D]")
     years = dates.astype("datetime64[Y]")
-    start, end = years.astype(dates.dtype), (years + 1).astype(dates.dtype)
+    start, end = years.astype(dates.dtype), (years + np.timedelta64(1, "Y")).astype(dates.dtype)
     decimal = years.astype(int) + 1970 + (dates - start) / (end - start)
     return source.columns(decimal[:, None], table["co2"][measured], ["year"], "co2", dates=dates)
 
