@@ -1,15 +1,14 @@
 """Every figure from one commit: ``python -m bench all`` runs all benchmarks, ``list`` says how old each is.
 
-Hours, with GRLS_DATA set. Before each benchmark it waits until the machine is quiet, and keeps the load it
-found. A benchmark whose results come from the sources as they are is not run again, so the same command goes
-on where it stopped.
+Hours, with GRLS_DATA set. Before each benchmark it waits until the machine is quiet, and keeps how many cores
+worked for others. A benchmark whose results come from the sources as they are is not run again, so the same
+command goes on where it stopped; one that was interrupted goes on too, where it keeps parts.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
@@ -17,87 +16,144 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .peers.machine import MEASURED, busy_cores
+
 ROOT = Path(__file__).resolve().parents[1]
-LOG = ROOT / "bench" / "results" / "runs.json"
-SOURCES = ("python/grls", "cpp", "CMakeLists.txt")
+RESULTS = ROOT / "bench" / "results"
+LOG = RESULTS / "runs.json"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One benchmark: its name, what follows `python -m`, and whether it measures time."""
+    """One benchmark: what follows `python -m`, and the pages of bench/results that it writes."""
 
     name: str
     command: str
+    pages: tuple[str, ...]
     timed: bool = True
+    afresh: str = ""  # an option that forgets what other sources have left behind
 
 
+NYSTROM = (
+    *("mnist", "svc", "rows", "exact", "centres", "choice", "dask", "regression", "doubling"),
+    "draws",
+)
+PAPERS = (
+    *("figure_1_1", "figure_1_2", "figure_1_3", "figure_3_1", "figure_3_2", "figure_3_3"),
+    *("figure_4_1", "figure_4_2", "figure_4_3_choice", "figure_4_3_features", "figure_4_3", "figure_4_5"),
+    *("figure_b_1", "figure_b_4", "grls_1", "grls_2", "grls_2_training", "prior_transfer"),
+    *("svmgb_1", "svmgb_2", "svmgb_3", "svmgb_bias"),
+)
 STEPS = (
-    Step("peers", "bench.peers"),
-    Step("variances", "bench.peers.variances"),
-    Step("selection", "bench.selection"),
-    Step("kpca", "bench.kpca"),
-    Step("svm", "bench.svm"),
-    Step("svm digits", "bench.svm --sizes --digits 60000"),
-    Step("svm regression", "bench.svm.regression"),
-    Step("svm features", "bench.svm.features"),
-    Step("svm speed", "bench.svm.speed"),
-    Step("nystrom", "bench.nystrom"),
-    Step("fourier", "bench.fourier"),
-    Step("conformal", "bench.conformal"),
-    Step("prior", "bench.prior.sparse"),
-    Step("real", "bench.real"),
-    Step("tabular", "bench.compare.tabular --again grls"),
-    Step("transfer", "bench.prior.transfer", timed=False),
-    Step("coverage", "bench.compare.coverage", timed=False),
-    Step("losses", "bench.compare.losses", timed=False),
-    Step("counts", "bench.compare.counts", timed=False),
-    Step("r figures", "bench.compare.r_figures", timed=False),
-    Step("freedom", "bench.real --scenes freedom", timed=False),
-    Step("papers", "bench.paper all --force", timed=False),
+    Step("peers", "bench.peers", ("peers",)),
+    Step("variances", "bench.peers.variances", ("variances",)),
+    Step("selection", "bench.selection", ("selection",)),
+    Step("kpca", "bench.kpca", ("kpca",)),
+    Step("svm", "bench.svm", ("svm",)),
+    Step("svm digits", "bench.svm --sizes --digits 60000 --without scikit-learn", ("svm_digits",)),
+    Step("svm regression", "bench.svm.regression", ("svm_regression",)),
+    Step("svm features", "bench.svm.features", ("svm_features",)),
+    Step("svm speed", "bench.svm.speed", ("svm_speed",)),
+    *(Step(f"nystrom {name}", f"bench.nystrom --scenes {name}", (f"nystrom/{name}",)) for name in NYSTROM),
+    Step("fourier rows", "bench.fourier rows", ("fourier/rows",)),
+    Step("fourier exact", "bench.fourier exact", ("fourier/exact",)),
+    Step("conformal", "bench.conformal", ("conformal",)),
+    Step("conformal peer", "bench.conformal.peer", ("conformal_peer",)),
+    Step("prior", "bench.prior.sparse", ("prior_sparse",)),
+    Step("real", "bench.real", ("real", "freedom")),
+    Step("tabular", "bench.compare.tabular", ("tabular/report_1000",), afresh="--afresh"),
+    Step("transfer", "bench.prior.transfer", ("transfer",), timed=False),
+    Step("coverage", "bench.compare.coverage", ("coverage",), timed=False),
+    Step("losses", "bench.compare.losses", ("losses",), timed=False),
+    Step("counts", "bench.compare.counts", ("counts",), timed=False),
+    Step("r figures", "bench.compare.r_figures", ("r_figures",), timed=False),
+    *(
+        Step(f"paper {name}", f"bench.paper {name}", (f"paper/{name}",), timed=False, afresh="--force")
+        for name in PAPERS
+    ),
+    Step("fourier peers", "bench.fourier peers --limit 300", ("fourier/peers_10000", "fourier/peers_100000")),
+    Step(
+        "tabular slow",
+        "bench.compare.tabular --seeds 1 --slow --out bench/results/tabular/one_split",
+        ("tabular/one_split/report_1000",),
+        afresh="--afresh",
+    ),
 )
 
 
 def sources_now() -> str:
     """Return the state of the sources: the hash of git's trees, marked where files differ from it."""
     trees = subprocess.run(
-        ["git", "rev-parse", *(f"HEAD:{name}" for name in SOURCES)],
+        ["git", "rev-parse", *(f"HEAD:{name}" for name in MEASURED)],
         cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
     changed = subprocess.run(
-        ["git", "diff", "--quiet", "HEAD", "--", *SOURCES], cwd=ROOT, check=False
+        ["git", "diff", "--quiet", "HEAD", "--", *MEASURED], cwd=ROOT, check=False
     ).returncode
     return "-".join(tree[:10] for tree in trees) + ("-dirty" if changed else "")
 
 
-def wait_until_quiet(load: float, patience: float, pause: float = 15.0) -> float:
-    """Wait until fewer processes than `load` want a core; return what the average of a minute was then."""
+def wait_until_quiet(most: float, patience: float, pause: float = 10.0) -> float | None:
+    """Wait until fewer than `most` cores work for others; return how many do then."""
     start = time.monotonic()
-    while (now := os.getloadavg()[0]) > load and time.monotonic() - start < patience:
-        print(f"  load {now:.2f} above {load}: waiting", flush=True)
+    while ((busy := busy_cores()) or 0.0) > most and time.monotonic() - start < patience:
+        print(f"  {busy:.2f} cores work for others: waiting", flush=True)
         time.sleep(pause)
-    return now
+    return busy
 
 
-def run(step: Step, log: dict[str, dict[str, object]], sources: str, a: argparse.Namespace) -> bool:
-    """Run one benchmark and keep when, how long and beside what load; whether it succeeded."""
-    print(f"== {step.name}: python -m {step.command}", flush=True)
-    load = wait_until_quiet(a.load if step.timed else float("inf"), a.patience)
+Log = dict[str, dict[str, object]]
+
+
+def note(log: Log, step: Step, **facts: object) -> None:
+    """Keep what is known of a step."""
+    log[step.name] = facts
+    LOG.write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
+
+
+def unwritten(step: Step, since: float) -> list[str]:
+    """Return the pages that a step should have written since then, and has not."""
+    paths = [RESULTS / f"{page}.md" for page in step.pages]
+    return [path.name for path in paths if not path.exists() or path.stat().st_mtime < since]
+
+
+def run(step: Step, log: Log, sources: str, a: argparse.Namespace) -> bool:
+    """Run one benchmark and keep when, how long and beside what other work; whether it succeeded."""
+    goes_on = log.get(step.name, {}).get("begun") == sources
+    command = [*step.command.split(), *([] if goes_on or not step.afresh else [step.afresh])]
+    print(f"== {step.name}: python -m {' '.join(command)}", flush=True)
+    busy = wait_until_quiet(a.busy if step.timed else float("inf"), a.patience)
+    if not goes_on:
+        note(log, step, begun=sources)
     start = time.time()
-    code = subprocess.run([sys.executable, "-m", *step.command.split()], cwd=ROOT, check=False).returncode
-    if code == 0:
-        log[step.name] = {
-            "sources": sources,
-            "date": time.strftime("%Y-%m-%d", time.gmtime(start)),
-            "minutes": round((time.time() - start) / 60, 1),
-            "load": round(load, 2),
-        }
-        LOG.write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
-    else:
-        print(f"  ended with status {code}: nothing is noted", flush=True)
-    return code == 0
+    code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
+    if code:
+        print(f"  ended with status {code}: it is not done", flush=True)
+        return False
+    if missing := unwritten(step, int(start)):
+        print(f"  ended without {', '.join(missing)}: it is not done", flush=True)
+        return False
+    note(
+        log,
+        step,
+        sources=sources,
+        date=time.strftime("%Y-%m-%d", time.gmtime(start)),
+        minutes=round((time.time() - start) / 60, 1),
+        busy_cores=busy,
+    )
+    return True
+
+
+def told(step: Step, log: Log, sources: str) -> str:
+    """Return the line of a step in the list."""
+    known = log.get(step.name, {})
+    if "sources" not in known:
+        return f"{step.name:25} {'begun, and not done' if known else 'never by this command'}"
+    state = "up to date" if known["sources"] == sources else "older than the sources"
+    return f"{step.name:25} {state}; {known['date']}, {known['minutes']} minutes, {known['busy_cores']} busy"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--force", action="store_true", help="run again what comes from these sources already"
     )
     parser.add_argument(
-        "--load", type=float, default=0.5, help="wait for an average of fewer waiting processes"
+        "--busy", type=float, default=0.2, metavar="CORES", help="wait until fewer cores work for others"
     )
     parser.add_argument(
         "--patience", type=float, default=3600.0, metavar="S", help="wait no longer than this"
@@ -118,20 +174,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(
             f"no step is called {', '.join(sorted(unknown))}; there are: {', '.join(s.name for s in STEPS)}"
         )
-    log = json.loads(LOG.read_text(encoding="utf-8")) if LOG.exists() else {}
+    log: Log = json.loads(LOG.read_text(encoding="utf-8")) if LOG.exists() else {}
     sources = sources_now()
     failed = []
     for step in STEPS:
-        known = log.get(step.name, {})
-        current = known.get("sources") == sources
         if a.what == "list":
-            when = (
-                f"{known['date']}, {known['minutes']} minutes, load {known['load']}"
-                if known
-                else "never by this command"
-            )
-            print(f"{step.name:15} {'up to date' if current else 'older than the sources'}; {when}")
+            print(told(step, log, sources))
             continue
+        current = log.get(step.name, {}).get("sources") == sources
         wanted = (not a.only or step.name in a.only) and (a.force or not current)
         if wanted and not run(step, log, sources, a):
             failed.append(step.name)

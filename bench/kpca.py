@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .peers.machine import facts, load_before
+from .peers.machine import facts, provenance
 from .peers.timing import PAUSE, Times, interleaved, stopwatch
 from .tables import write_csv
 
@@ -120,9 +120,7 @@ def wrong(rows: list[Row]) -> list[str]:
 
 def markdown(rows: list[Row], machine: dict[str, Any]) -> str:
     lines = [
-        f"Measured by `python -m bench.kpca` on {machine['processor']}, {machine['cores']} cores; "
-        f"commit {machine['commit']}; load before the run: {machine['load']}. Gaussian kernel, "
-        f"{COLUMNS} columns.",
+        f"{provenance('python -m bench.kpca', machine)} Gaussian kernel, {COLUMNS} columns.",
         "",
         "| m | components | package | solver | seconds | ÷ grls | error of the eigenvalues |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -149,13 +147,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         a.sizes, a.components, a.repeats = [min(*a.sizes, 400)], min(a.components, 5), 1
     import grls
 
-    load = load_before()
+    machine = facts(ROOT)
     rows: list[Row] = []
     with threadpool_limits(a.threads or grls.get_num_threads()):
         for m in a.sizes:
             for n_components in (a.components, m):
                 rows += measure(m, n_components, a.repeats, 0.0 if a.quick else PAUSE)
-    text = markdown(rows, facts(ROOT) | {"load": load})
+    text = markdown(rows, machine)
     print(text)
     if faults := wrong(rows):
         print("\n".join([*faults, "Nothing was written."]))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .peers.machine import facts, load_before
+from .peers.machine import facts, provenance
 from .peers.timing import PAUSE, Times, interleaved, stopwatch
 from .tables import write_csv
 
@@ -111,9 +111,7 @@ def measure(m: int, d: int, n_gammas: int, folds: int, repeats: int, pause: floa
 
 def markdown(rows: list[Row], machine: dict[str, Any], d: int) -> str:
     lines = [
-        f"Measured by `python -m bench.selection` on {machine['processor']}, {machine['cores']} cores; "
-        f"commit {machine['commit']}; load before the run: {machine['load']}. m={rows[0].m}, d={d}, Gaussian "
-        "kernel.",
+        f"{provenance('python -m bench.selection', machine)} m={rows[0].m}, d={d}, Gaussian kernel.",
         "",
         "| γ by | values | seconds | ÷ one fit | ÷ leave-one-out | alpha | error on new rows |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -149,10 +147,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         a.m, a.d, a.gammas, a.folds, a.repeats = min(a.m, 120), 3, 5, 2, 1
     import grls
 
-    load = load_before()
+    machine = facts(ROOT)
     with threadpool_limits(a.threads or grls.get_num_threads()):
         rows = measure(a.m, a.d, a.gammas, a.folds, a.repeats, 0.0 if a.quick else PAUSE)
-    text = markdown(rows, facts(ROOT) | {"load": load}, a.d)
+    text = markdown(rows, machine, a.d)
     print(text)
     output = a.output or (None if a.quick else RESULTS)
     if output is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from grls import GRRegressor, NystromGRRegressor, set_num_threads
 from grls.kernels import Gaussian
 
-from ..peers.machine import facts, load_before
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=9000, help="number of the first draw")
     parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
     a = parser.parse_args(arguments)
-    machine = facts(ROOT) | {"load": load_before()}
+    machine = facts(ROOT)
     set_num_threads(1)  # the matrices are small
     rows: list[Row] = []
     for m, d, width in SCENES:
@@ -100,8 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(m, "rows of", d, "columns: done", flush=True)
     text = "\n".join(
         [
-            f"Measured by `python -m bench.compare.counts --first {a.first} --draws {a.draws}` at commit "
-            f"{machine['commit']}.",
+            provenance(f"python -m bench.compare.counts --first {a.first} --draws {a.draws}", machine),
             "",
             "The share of the constant's deviance from the true rates that the model explains, by the "
             "criterion that chose γ; the best γ is that of a grid of 13, chosen by the true rates.",

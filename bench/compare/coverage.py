@@ -21,7 +21,7 @@ from grls.features import Columns
 from grls.kernels import Matern
 from scipy import stats
 
-from ..peers.machine import facts, load_before
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 
 Array = np.ndarray[Any, Any]
@@ -153,9 +153,7 @@ def coverage(scene: Scene, draws: int, n: int, seed: int) -> Iterator[Row]:
 
 def markdown(rows: Sequence[Row], machine: dict[str, Any], draws: int, n: int) -> str:
     lines = [
-        f"Measured by `python -m bench.compare.coverage` on {machine['processor']}, {machine['cores']} "
-        f"cores; commit {machine['commit']}; load before the run: {machine['load']}. {draws} draws of "
-        f"n = {n} points.",
+        f"{provenance('python -m bench.compare.coverage', machine)} {draws} draws of n = {n} points.",
         "",
         f'Share in percent of intervals of 95 % that cover, with `regularization="reml"`. The truth is y = 1 '
         f"+ {SLOPE:g}x + {EFFECT:g}z + f + noise of standard deviation {NOISE:g}; f is drawn from a process "
@@ -190,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of all draws")
     parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
     a = parser.parse_args(arguments)
-    load = load_before()
+    machine = facts(ROOT)
     set_num_threads(1)  # the matrices are small
     rows = []
     with warnings.catch_warnings():
@@ -198,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("ignore", ConfoundedFeaturesWarning)  # x beside a process is, now and then
         for scene in SCENES:
             rows += list(coverage(scene, a.draws, a.n, a.seed))
-    text = markdown(rows, facts(ROOT) | {"load": load}, a.draws, a.n)
+    text = markdown(rows, machine, a.draws, a.n)
     print(text)
     write_csv(a.output / "coverage.csv", rows)
     (a.output / "coverage.md").write_text(text, encoding="utf-8")

@@ -20,7 +20,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from ..peers.machine import facts, load_before
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 
 Array = np.ndarray[Any, Any]
@@ -182,7 +182,7 @@ def markdown(rows: Sequence[Row], bands: Sequence[str], machine: dict[str, Any],
     if a.functions != list(FUNCTIONS):
         command += f" --functions {' '.join(a.functions)}"
     lines = [
-        f"Measured by `{command}` at commit {machine['commit']}.",
+        provenance(command, machine),
         "",
         f"One row in ten is an outlier. Root mean squared errors at {N_NEW} new points, divided by those of "
         f"the same model without outliers: geometric means of {a.draws} draws with m = 100, 200, 400 rows "
@@ -205,14 +205,14 @@ def markdown(rows: Sequence[Row], bands: Sequence[str], machine: dict[str, Any],
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables, and store them."""
     parser = argparse.ArgumentParser(prog="python -m bench.compare.losses", description=__doc__)
-    parser.add_argument("--draws", type=int, default=18, help="of each function and kind of outliers")
-    parser.add_argument("--first", type=int, default=1000, help="number of the first draw")
+    parser.add_argument("--draws", type=int, default=9, help="of each function and kind of outliers")
+    parser.add_argument("--first", type=int, default=7000, help="number of the first draw")
     parser.add_argument("--kernel", default="gaussian", help="its name")
     parser.add_argument("--functions", nargs="+", default=list(FUNCTIONS), choices=list(FUNCTIONS))
     parser.add_argument("--no-bands", action="store_true", help="without mcycle, which is downloaded")
     parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
     a = parser.parse_args(arguments)
-    load = load_before()
+    machine = facts(ROOT)
     set_num_threads(1)  # the matrices are small
     numbers = range(a.first, a.first + a.draws)
     rows: list[Row] = []
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for function in a.functions:
         rows += errors(function, numbers, a.kernel)
         print(function, "is done", flush=True)
-    text = markdown(rows, bands, facts(ROOT) | {"load": load}, a)
+    text = markdown(rows, bands, machine, a)
     print(text)
     write_csv(a.output / "losses.csv", rows)
     (a.output / "losses.md").write_text(text, encoding="utf-8")

@@ -1,7 +1,8 @@
 """What grls chooses and claims by itself, beside figures of R packages on the same data.
 
-`GRLS_DATA=FOLDER python -m bench.compare.r_figures` prints a table. A figure is a function that returns ours,
-registered with the package's value; where a package stops short of its own optimum the note says so.
+`GRLS_DATA=FOLDER python -m bench.compare.r_figures` prints a table and stores it. A figure is a function
+that returns ours, registered with the package's value; where a package stops short of its own optimum the
+note says so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,11 @@ from grls import GRLSRegressor, datasets
 from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Polyharmonic, ThinPlate
 
+from ..peers.machine import facts, provenance
+from ..tables import write_csv
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 Array = np.ndarray[Any, Any]
 
 
@@ -109,25 +116,34 @@ SCENES: dict[str, Callable[[], Iterator[Figure]]] = {
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.compare.r_figures", description=__doc__)
     parser.add_argument("scenes", nargs="*", default=list(SCENES), help=f"of {', '.join(SCENES)}")
-    scenes = parser.parse_args(arguments).scenes
+    parser.add_argument(
+        "--output", type=Path, help="directory; default: bench/results, or none for some scenes only"
+    )
+    options = parser.parse_args(arguments)
+    scenes = options.scenes
     unknown = set(scenes) - set(SCENES)
     if unknown:
         parser.error(f"there is no scene {', '.join(sorted(unknown))}; choose from {', '.join(SCENES)}")
-    print("| scene | quantity | ours | theirs | relative difference | source |")
-    print("| --- | --- | ---: | ---: | ---: | --- |")
+    machine = facts(ROOT)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # none of these data is worth a warning
-        for name in scenes:
-            for f in SCENES[name]():
-                row = (
-                    f.scene,
-                    f.quantity,
-                    f"{f.ours:.8g}",
-                    f"{f.theirs:.8g}",
-                    f"{f.difference:.1e}",
-                    f.source,
-                )
-                print(f"| {' | '.join(row)} |")
+        figures = [figure for name in scenes for figure in SCENES[name]()]
+    lines = [
+        f"{provenance('python -m bench.compare.r_figures', machine)} What grls chooses by itself, beside "
+        "values of R packages on the same data.",
+        "",
+        "| scene | quantity | ours | theirs | relative difference | source |",
+        "| --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for f in figures:
+        cells = (f.scene, f.quantity, f"{f.ours:.8g}", f"{f.theirs:.8g}", f"{f.difference:.1e}", f.source)
+        lines.append(f"| {' | '.join(cells)} |")
+    text = "\n".join([*lines, ""])
+    print(text)
+    output = options.output or (RESULTS if set(scenes) == set(SCENES) else None)
+    if output is not None:
+        write_csv(output / "r_figures.csv", figures)
+        (output / "r_figures.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

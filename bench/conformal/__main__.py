@@ -22,11 +22,12 @@ from grls.datasets import load_california_housing, load_meuse
 from grls.kernels import Gaussian
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from ..peers.machine import facts
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 
 Array = np.ndarray[Any, Any]
-RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 ALPHA = 0.1
 
 
@@ -129,21 +130,20 @@ def run(scene: Scene, n_draws: int, most_tested: int) -> list[dict[str, Any]]:
     ]
 
 
-def _table(rows: list[dict[str, Any]], n_draws: int) -> str:
-    known = facts(RESULTS.parents[1])
+def _table(rows: list[dict[str, Any]], n_draws: int, machine: dict[str, Any]) -> str:
     lines = [
         "# Conformal bands in groups of real data",
         "",
-        f"`python -m bench.conformal`, {n_draws} draws, 1 − α = {1 - ALPHA:g}. The same fitted regressor and "
-        "the same calibration rows for all; CPU time of calibration and all bands of one draw (median). "
-        "A band may be infinite in a group with fewer than 9 calibration rows.",
+        f"{provenance('python -m bench.conformal', machine)} {n_draws} draws, 1 − α = {1 - ALPHA:g}. "
+        "The same fitted regressor and the same calibration rows for all; CPU time of "
+        "calibration and all bands of one draw (median). A band may be infinite in a "
+        "group with fewer than 9 calibration rows.",
         "",
         "| data | method | group | rows | coverage | median width | CPU s |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         lines.append("| " + " | ".join(str(value) for value in row.values()) + " |")
-    lines += ["", *(f"- {name}: {value}" for name, value in known.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -177,10 +177,11 @@ def main() -> None:
     parser.add_argument("--tested", type=int, default=1000, help="test rows of a draw at most")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    machine = facts(ROOT)
     rows: list[dict[str, Any]] = []
     for scene in (_california(), _meuse()):
         rows += run(scene, arguments.draws, arguments.tested)
-    text = _table(rows, arguments.draws)
+    text = _table(rows, arguments.draws, machine)
     print(text)
     arguments.out.mkdir(parents=True, exist_ok=True)
     write_csv(arguments.out / "conformal.csv", rows)

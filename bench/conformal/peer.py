@@ -18,8 +18,11 @@ from grls.conformal import ConformalRegressor
 from grls.kernels import Gaussian
 from sklearn.linear_model import LinearRegression
 
+from ..peers.machine import facts, provenance
+
 Array = np.ndarray[Any, Any]
-RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 GAMMA, WIDTH = 2e-3, 4.0  # γ of grls, half the lambda of the peer; gamma of the radial kernel
 
 
@@ -82,12 +85,13 @@ def compare(n: int, n_new: int, *, kernel: bool) -> dict[str, Any]:
 def main() -> None:
     """Print the table and keep it."""
     warnings.filterwarnings("ignore")
+    machine = facts(ROOT)
     rows = [compare(500, 20, kernel=False), compare(300, 4, kernel=True)]
     lines = [
         "# Conformal thresholds beside conditionalconformal",
         "",
-        f"`python -m bench.conformal.peer`, conditionalconformal {version('conditionalconformal')} with "
-        "bisection, CPU time.",
+        f"{provenance('python -m bench.conformal.peer', machine)} conditionalconformal "
+        f"{version('conditionalconformal')} with bisection, CPU time.",
         "",
         "| " + " | ".join(rows[0]) + " |",
         "| " + " | ".join("---" for _ in rows[0]) + " |",

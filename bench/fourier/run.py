@@ -21,7 +21,7 @@ import numpy as np
 from grls import FourierGRLSRegressor, GRLSRegressor
 from grls.kernels import Matern
 
-from bench.peers.machine import facts, load_before
+from bench.peers.machine import facts, provenance
 from bench.tables import write_csv
 
 from .peers import PEERS
@@ -217,17 +217,15 @@ def _table(table: Sequence[Row]) -> str:
 
 def _run(options: argparse.Namespace, sizes: Sequence[int], name: str) -> None:
     """Run a scene with some sizes and write its table under a name."""
-    load = load_before()
+    machine = facts(ROOT)
     limit = {"limit": options.limit} if options.scene == "peers" else {}
     table = SCENES[options.scene](sizes, options.tol, **limit)
-    known = facts(ROOT)  # before the tables make the tree another one
     write_csv(options.out / f"{name}.csv", table)
-    told = ", ".join(f"{name} {value}" for name, value in known.items() if not isinstance(value, dict))
     command = (
         f"python -m bench.fourier {options.scene} --tol {options.tol:g} --sizes {' '.join(map(str, sizes))}"
     )
     command += f" --limit {options.limit:g}" if limit else ""
-    text = f"`{command}`; load before: {load}; {told}\n\n{_table(table)}\n"
+    text = f"{provenance(command, machine, packages=True)}\n\n{_table(table)}\n"
     (options.out / f"{name}.md").write_text(text, encoding="utf-8")
     print(_table(table))
 

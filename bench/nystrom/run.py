@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.peers.machine import facts, load_before
+from bench.peers.machine import facts, provenance
 from bench.peers.memory import _forget_peak, _peak
 from bench.peers.timing import growth, interleaved, stopwatch
 from bench.tables import write_csv
@@ -279,15 +279,12 @@ COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent", "ste
 
 
 def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
-    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured by `python -m bench.nystrom --scenes {name}` on {machine['processor']}, "
-        f"{machine['cores']} cores, Python {machine['python']}, {packages}; commit "
-        f"{machine['commit']}; load before the run {machine['load']}. `ratio`: how many "
-        "times as long the peer of the scene takes (of `dask`: one worker; of `centres`: uniform draws; of "
-        "`choice` and `doubling`: the other way round, that of the fit with what was chosen). `error`: "
-        "percent of labels, root mean square, or of `choice` the logarithm of γ over that of the closed "
-        "form. `steps`: of conjugate gradients.",
+        f"{provenance(f'python -m bench.nystrom --scenes {name}', machine, packages=True)} "
+        "`ratio`: how many times as long the peer of the scene takes (of `dask`: one worker; of `centres`: "
+        "uniform draws; of `choice` and `doubling`: the other way round, that of the fit with what was "
+        "chosen). `error`: percent of labels, root mean square, or of `choice` the logarithm of γ over that "
+        "of the closed form. `steps`: of conjugate gradients.",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "| " + " | ".join("---" for _ in COLUMNS) + " |",
@@ -316,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     output = a.output or (None if a.quick else RESULTS / "nystrom")
     for name in a.scenes:
-        load = load_before()
+        machine = facts(ROOT)
         with threadpool_limits(a.threads):
             rows = SCENES[name](a.quick, 1 if a.quick else a.repeats)
         for entry in rows:
@@ -325,6 +322,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if output is not None:
             full = [{column: entry.get(column) for column in COLUMNS} for entry in rows]
             write_csv(output / f"{name}.csv", full)
-            page = markdown(name, rows, facts(ROOT) | {"load": load})
+            page = markdown(name, rows, machine)
             (output / f"{name}.md").write_text(page, encoding="utf-8")
     return 0

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..peers.machine import facts
+from ..peers.machine import facts, provenance
 from .registry import Experiment, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +45,7 @@ class Store:
         self.pictures: list[str] = []
         self.summaries: list[list[str]] = []  # tables for the page, in place of the rows
         self._rows: list[dict[str, Any]] = []
+        self._machine: dict[str, Any] = {}  # as it was when the table was begun
         self._left: list[dict[str, Any]] = []  # by an interrupted run, and not taken up yet
 
     def path(self, suffix: str) -> Path:
@@ -79,6 +80,7 @@ class Store:
             with self.path(".csv").open(newline="", encoding="utf-8") as file:
                 for row in csv.DictReader(file):
                     self._left.append({name: _decoded(cell) for name, cell in row.items()})
+        self._machine = facts(ROOT)
         self._write_json({"complete": False})
         return len(self._left)
 
@@ -123,7 +125,7 @@ class Store:
             "source": self.experiment.source,
             "findings": [asdict(finding) for finding in findings],
             "seconds": round(seconds, 2),
-            "machine": facts(ROOT),
+            "machine": self._machine,
         }
         beyond = self._left if self.experiment.extent else []  # cells that a run with more of them has made
         self._write_csv(self._rows + beyond)
@@ -151,7 +153,8 @@ class Store:
             lines += ["", *_table(columns, shown)]
             if len(self._rows) > _MOST_ROWS:
                 lines += ["", f"… and {len(self._rows) - _MOST_ROWS} rows more in `{e.name}.csv`."]
-        lines += ["", f"Made by `python -m bench.paper {e.name}`, seed {self.identity['seed']}, {settings}."]
+        origin = provenance(f"python -m bench.paper {e.name}", self._machine)
+        lines += ["", f"{origin} Seed {self.identity['seed']}{', ' * bool(settings)}{settings}."]
         return "\n".join(lines) + "\n"
 
 

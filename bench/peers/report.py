@@ -9,6 +9,7 @@ from typing import Any
 
 from ..tables import write_csv
 from .adapters import OURS
+from .machine import provenance
 
 # DESIGN targets: ratio to the limit by entry and number of rows, for d=784 and 10 features.
 FIT_TARGETS = {OURS: {2000: 1.25, 5000: 1.15, 10000: 1.10}, "grls mixed": {5000: 0.85, 10000: 0.75}}
@@ -166,13 +167,9 @@ def _other_table(stage: str, rows: list[Row], unit: str) -> list[str]:
 
 def markdown(rows: list[Row], growth: Growth, machine: dict[str, Any], threads: int) -> str:
     """Return the tables that the documentation includes."""
-    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
     lines = [
-        f"Measured by `python -m bench.peers` on {machine['processor']}, {machine['cores']} cores, "
-        f"{threads} threads for everybody, "
-        f"Python {machine['python']}, {packages}; commit {machine['commit']}. Medians of interleaved "
-        "repetitions; ratios are medians of the ratios within each round. Load before the run: "
-        f"{machine['load']}.",
+        f"{provenance('python -m bench.peers', machine, packages=True)} {threads} threads for everybody. "
+        "Medians of interleaved repetitions; ratios are medians of the ratios within each round.",
         "",
     ]
     units = {"predict": "÷ (GEMM + exp)", "one row": "÷ (GEMV + exp)", "memory": "÷ 8m² bytes"}

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from . import adapters, memory, report
 from .adapters import OURS, Peer
 from .limit import Limit, Predictor
-from .machine import facts, load_before
+from .machine import facts, warn_if_busy
 from .problems import Array, Problem, digits_like, spatial
 from .timing import PAUSE, Times, growth, interleaved, per_call, stopwatch
 
@@ -258,16 +258,14 @@ def growth_of(rows: list[report.Row]) -> dict[str, dict[str, float]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     adapters.load()
     settings = parse(arguments)
-    load = load_before()
-    if load is not None and load > 0.3:
-        print(f"The machine is busy (load {load:.1f}): do not trust the times, least of all threaded BLAS's.")
+    machine = facts(ROOT)
+    warn_if_busy(machine)
     with threadpool_limits(settings.threads):
         try:
             rows = [row for scene in settings.scenes for row in run_scene(scene, settings)]
         except Disagreement as error:
             print(f"\nNothing was written: {error}")
             return 1
-        machine = facts(ROOT) | {"load": load}
     exponents = growth_of(rows)
     report.show_growth(exponents)
     if settings.output is not None:

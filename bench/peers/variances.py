@@ -9,19 +9,36 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .machine import load_before
+from ..tables import write_csv
+from .machine import facts, provenance
 from .problems import Problem, spatial
-from .report import seconds
+from .report import seconds, table
 from .timing import PAUSE, Times, interleaved, stopwatch
 
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 TOLERANCE = 1e-8  # of the standard deviations, relative
 TARGETS = {1: 1.0, 20_000: 3.0}  # rows, and how many times faster we want to be at m = 4000
+
+
+@dataclass
+class Row:
+    """Both models on some rows. Times are medians in seconds."""
+
+    rows: int
+    grls: float
+    peer: float
+    ratio: float  # the peer's time over ours
+    wanted: float | None
+    difference: float  # of the answers
 
 
 def fitted(problem: Problem) -> dict[str, Any]:
@@ -50,6 +67,25 @@ def measure(problem: Problem, n_rows: int, rounds: int, pause: float) -> tuple[d
     return interleaved(entries, rounds, pause), apart
 
 
+def markdown(rows: Sequence[Row], machine: dict[str, Any], m: int, d: int) -> str:
+    head = ["rows", "grls", "GaussianProcessRegressor", "peer ÷ ours", "wanted", "answers differ by"]
+    body = [
+        [
+            str(row.rows),
+            seconds(row.grls),
+            seconds(row.peer),
+            f"{row.ratio:.2f}",
+            "" if row.wanted is None else f"{row.wanted:g}",
+            f"{row.difference:.0e}",
+        ]
+        for row in rows
+    ]
+    told = f"Standard deviations of new rows: m={m}, d={d}, Gaussian kernel, both factors kept; medians."
+    return "\n".join(
+        [f"{provenance('python -m bench.peers.variances', machine)} {told}", "", *table(head, body)]
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.peers.variances", description=__doc__)
     parser.add_argument("--m", type=int, default=4000, help="training rows")
@@ -57,21 +93,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, help="of every library")
     parser.add_argument("--quick", action="store_true", help="a tiny problem; times mean nothing")
+    parser.add_argument("--output", type=Path, help="directory; default: bench/results, or none for --quick")
     a = parser.parse_args(arguments)
-    m, rows = (200, [1, 700]) if a.quick else (a.m, a.rows)
-    problem = spatial(m, n_new=max(rows))
-    print(f"load before: {load_before()}; spatial, m={m}, d={problem.d}, Gaussian kernel; medians")
+    m, sizes = (200, [1, 700]) if a.quick else (a.m, a.rows)
+    machine, rows = facts(ROOT), []
+    problem = spatial(m, n_new=max(sizes))
     with threadpool_limits(a.threads):
-        for n_rows in rows:
+        for n_rows in sizes:
             rounds = 2 if a.quick else a.rounds * (10 if n_rows < 100 else 1)
             times, apart = measure(problem, n_rows, rounds, 0.0 if a.quick else PAUSE)
             ratio = times["peer"].ratio_to(times["grls"])
-            target = f" (wanted {TARGETS[n_rows]:g})" if m == 4000 and n_rows in TARGETS else ""
-            print(
-                f"{n_rows:7d} rows: grls {seconds(times['grls'].median)}, GaussianProcessRegressor "
-                f"{seconds(times['peer'].median)}, peer ÷ ours {ratio:.2f}{target}, "
-                f"answers differ by {apart:.0e}"
-            )
+            wanted = TARGETS.get(n_rows) if m == 4000 else None
+            rows.append(Row(n_rows, times["grls"].median, times["peer"].median, ratio, wanted, apart))
+    text = markdown(rows, machine, m, problem.d)
+    print(text)
+    output = a.output or (None if a.quick else RESULTS)
+    if output is not None:
+        write_csv(output / "variances.csv", rows)
+        (output / "variances.md").write_text(text, encoding="utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Transfer between topics: few examples of one pair of newsgroups, a prior learnt from other pairs.
 
-``python -m bench.prior.transfer --output bench/results`` needs the folder ``GRLS_DATA``. Every main pair has
+``python -m bench.prior.transfer`` needs the folder ``GRLS_DATA``. Every main pair has
 its own prior, learnt from disjoint pairs of the other 18 groups (training half), two neighbouring topics each
 like the main pair; models of 10 to 100 examples are tested on the other half of the main pair. Both
 classifiers see the same words and choose ρ by leave-one-out.
@@ -28,8 +28,12 @@ from grls import PriorRLSClassifier, TransferPrior
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 from . import news
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 
 PAIRS = (
     ("sci.med", "sci.space"),
@@ -165,15 +169,16 @@ def picture(results: Sequence[Result], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def write(results: Sequence[Result], directory: Path) -> None:
+def write(results: Sequence[Result], directory: Path, machine: dict[str, Any]) -> None:
     write_csv(directory / "transfer.csv", results)
-    (directory / "transfer.md").write_text(f"{__doc__}\n{table(results)}", encoding="utf-8")
+    head = provenance("python -m bench.prior.transfer", machine)
+    (directory / "transfer.md").write_text(f"{head}\n\n{__doc__}\n{table(results)}", encoding="utf-8")
     picture(results, directory / "transfer.png")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, help="folder for transfer.csv, .md and .png")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="directory; default: bench/results")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--words", nargs="+", choices=WORDS, default=list(WORDS))
     options = parser.parse_args(arguments)
@@ -181,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if postings is None:
         print("set GRLS_DATA to the folder of grls.datasets", file=sys.stderr)
         return 2
+    machine = facts(ROOT)
     counts = CountVectorizer(min_df=5).fit_transform(postings.texts)
     results = []
     for words in options.words:
@@ -188,8 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for result in run(X, postings.labels, postings.train, words, seeds=options.seeds):
             results.append(result)
             print(table([result]).splitlines()[-1], flush=True)
-    if options.output:
-        write(results, options.output)
+    write(results, options.output, machine)
     return 0
 
 

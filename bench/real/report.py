@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..peers.machine import provenance
 from ..tables import write_csv
 from .freedom import VARIANTS, Cell
 from .scenes import Scene, Split
@@ -128,11 +129,7 @@ def freedom_table(cells: list[Cell]) -> list[str]:
 
 def origin(machine: dict[str, Any]) -> str:
     """Say where the figures come from."""
-    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items() if number)
-    return (
-        f"Measured by `python -m bench.real` on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, {packages}; commit {machine['commit']}; load before: {machine['load']}."
-    )
+    return provenance("python -m bench.real", machine, packages=True)
 
 
 def markdown(

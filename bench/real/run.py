@@ -11,7 +11,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from ..peers.machine import facts, load_before
+from ..peers.machine import facts
 from . import freedom, methods, report, scenes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     import grls
 
-    load = load_before()
+    machine = facts(ROOT)
     rows: list[report.Row] = []
     examples = {}
     with threadpool_limits(a.threads or grls.get_num_threads()):
@@ -89,7 +89,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for cell in freedom.cells(cell_data, a.runs):
             print(f"    {cell.data} {cell.n_train}: auto {100 * cell.excess:+.2f}", flush=True)
             cells.append(cell)
-        machine = facts(ROOT) | {"load": load}
     if rows:
         text = report.markdown(rows, {scene.name: scene.title for scene in given}, machine, left_out)
         print(f"\n{text}")

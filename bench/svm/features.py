@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.machine import facts, load_before
+from bench.peers.machine import facts, provenance
 from bench.peers.report import table
 
 from ..tables import write_csv
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 VARIANCES: dict[str, Any] = {"free": np.inf, "auto": "auto", "none": 0.0}
 SMALL = ("australian", "diabetes", "fourclass", "german", "heart", "liver", "sonar", "splice", "svmguide3")
 N_COMPONENTS, N_NEW = 20, 2000
@@ -233,11 +234,9 @@ def defaults(draws: int) -> Iterator[Default]:
 
 
 def markdown(rows: list[Row], compared: list[Default], machine: dict[str, Any], draws: int) -> str:
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
     lines = [
-        f"Measured by `python -m bench.svm.features` on {machine['processor']}, {machine['cores']} cores, "
-        f"{packages}; commit {machine['commit']}; load before the run: {machine['load']}. Prices are "
-        "ratios of processor times.",
+        f"{provenance('python -m bench.svm.features', machine, packages=True)} Prices are ratios of "
+        "processor times.",
         "",
         '**How free should features be?** C="cv" everywhere; wrong labels in % ± a standard error.',
         "",
@@ -299,14 +298,16 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=10, help="of each set that defaults are compared on")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--output", type=Path, default=None, help="folder for svm_features.csv, .json and .md"
+        "--output", type=Path, help="directory; default: bench/results, or none for some scenes only"
     )
-    return parser.parse_args(arguments)
+    settings = parser.parse_args(arguments)
+    settings.output = settings.output or (RESULTS if set(settings.scenes) == set(SCENES) else None)
+    return settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
-    machine = {**facts(ROOT), "load": load_before()}  # before the run: files may change during it
+    machine = facts(ROOT)
     rows: list[Row] = []
     compared: list[Default] = []
     try:

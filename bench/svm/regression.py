@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..peers.machine import facts, load_before
+from ..peers.machine import facts, provenance
 from ..tables import write_csv
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,8 +94,7 @@ def markdown(rows: Sequence[Row], machine: dict[str, Any], repeats: int) -> str:
     """Return the report."""
     sizes = " ".join(dict.fromkeys(str(r.rows) for r in rows))
     lines = [
-        f"Measured by `python -m bench.svm.regression --rows {sizes}` on {machine['processor']}, "
-        f"{machine['cores']} cores; commit {machine['commit']}; load before the run: {machine['load']}. "
+        f"{provenance(f'python -m bench.svm.regression --rows {sizes}', machine)} "
         f"Least of {repeats} repetitions, in seconds of the processor.",
         "",
         "| rows | C | machine | seconds | ÷ grls | objective |",
@@ -117,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path, default=RESULTS, help="directory")
     a = parser.parse_args(arguments)
-    machine, rows = {**facts(ROOT), "load": load_before()}, []
+    machine, rows = facts(ROOT), []
     for m in a.rows:
         for C in a.C:
             rows += compare(m, a.columns, C, a.repeats)

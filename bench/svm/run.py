@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.peers.machine import facts, load_before
+from bench.peers.machine import facts, provenance, warn_if_busy
 from bench.peers.report import ratio, seconds, table
 from bench.peers.timing import PAUSE, interleaved, stopwatch
 
@@ -23,6 +23,7 @@ from .machines import OURS, Machine
 from .problems import Problem, classes, digits
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
 GAP = 1e-4  # relative, of everybody
 
 
@@ -59,10 +60,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help="machines to leave out")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--quick", action="store_true", help="tiny problems; times mean nothing")
-    parser.add_argument("--output", type=Path, default=None, help="folder for svm.csv, svm.json and svm.md")
+    parser.add_argument("--output", type=Path, help="directory; default: bench/results, or none for --quick")
     settings = parser.parse_args(arguments)
     if settings.quick:
         settings.sizes, settings.C, settings.repeats = [300], [1.0], 1
+    settings.output = settings.output or (None if settings.quick else RESULTS)
     return settings
 
 
@@ -138,12 +140,20 @@ def run_problem(problem: Problem, working: list[Machine], repeats: int, pause: f
     return rows
 
 
-def markdown(rows: list[Row], machine: dict[str, Any], threads: int | None) -> str:
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
+def command(settings: argparse.Namespace) -> str:
+    """Return what a reader types for these rows; without sizes it is that of the digits alone."""
+    parts = ["python -m bench.svm"]
+    if not settings.sizes:
+        parts.append(f"--sizes --digits {settings.digits}")
+    if settings.without:
+        parts.append(f"--without {' '.join(settings.without)}")
+    return " ".join(parts)
+
+
+def markdown(rows: list[Row], machine: dict[str, Any], settings: argparse.Namespace) -> str:
     lines = [
-        f"Measured by `python -m bench.svm` on {machine['processor']}, {machine['cores']} cores, "
-        f"{threads or 'all'} threads for everybody, {packages}; commit {machine['commit']}. Medians of "
-        f"interleaved repetitions; load before the run: {machine['load']}.",
+        f"{provenance(command(settings), machine, packages=True)} {settings.threads or 'All'} threads for "
+        f"everybody; medians of {settings.repeats} interleaved repetitions.",
     ]
     head = ["", "fit", "÷ grls", "predict", "÷ grls", "support vectors", "test error", "objective", "dual"]
     for scene, m, C in dict.fromkeys((row.scene, row.m, row.C) for row in rows):
@@ -166,19 +176,18 @@ def markdown(rows: list[Row], machine: dict[str, Any], threads: int | None) -> s
     return "\n".join(lines) + "\n"
 
 
-def write(output: Path, rows: list[Row], machine: dict[str, Any], threads: int | None) -> None:
-    write_csv(output / "svm.csv", rows)
-    content = {"machine": machine, "threads": threads, "rows": [asdict(row) for row in rows]}
-    (output / "svm.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    (output / "svm.md").write_text(markdown(rows, machine, threads), encoding="utf-8")
+def write(rows: list[Row], machine: dict[str, Any], settings: argparse.Namespace) -> None:
+    path = settings.output / ("svm" if settings.sizes else "svm_digits")
+    write_csv(path.with_suffix(".csv"), rows)
+    content = {"machine": machine, "threads": settings.threads, "rows": [asdict(row) for row in rows]}
+    path.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(markdown(rows, machine, settings), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
-    load = load_before()
-    machine = {**facts(ROOT), "load": load}  # before the run: files may change during it
-    if load is not None and load > 0.3:
-        print(f"The machine is busy (load {load:.1f}): do not trust the times.")
+    machine = facts(ROOT)
+    warn_if_busy(machine)
     problems = [partial(classes, m, C) for m in settings.sizes for C in settings.C]
     if settings.digits:
         problems.append(partial(digits, settings.digits))
@@ -192,11 +201,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print("digits: left out, GRLS_DATA names no folder with mnist.npz")
                     continue
                 taking = [w for w in working if not (w.with_features and problem.scene == "digits")]
-                repeats = 1 if problem.scene == "digits" else settings.repeats
-                rows += run_problem(problem, taking, repeats, 0 if settings.quick else PAUSE)
+                rows += run_problem(problem, taking, settings.repeats, 0 if settings.quick else PAUSE)
         except Disagreement as error:
             print(f"\nNothing was written: {error}")
             return 1
     if settings.output is not None and rows:
-        write(settings.output, rows, machine, settings.threads)
+        write(rows, machine, settings)
     return 0

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.machine import facts, load_before
+from bench.peers.machine import facts, provenance
 from bench.peers.report import table
 
 from ..tables import write_csv
-from .features import ROOT, SCENES, Array, Scene
+from .features import RESULTS, ROOT, SCENES, Array, Scene
 
 C, TOL = 10.0, 1e-4
 
@@ -172,11 +172,9 @@ def small_problems(repetitions: int) -> list[Small]:
 
 
 def markdown(prices: list[Price], smalls: list[Small], machine: dict[str, Any]) -> str:
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
     lines = [
-        f"Measured by `python -m bench.svm.speed` on {machine['processor']}, {machine['cores']} cores, "
-        f"{packages}; commit {machine['commit']}; load before the run: {machine['load']}. "
-        "Processor times, medians of repetitions in turns.",
+        f"{provenance('python -m bench.svm.speed', machine, packages=True)} Processor times, medians of "
+        "repetitions in turns.",
         "",
     ]
     if prices:
@@ -253,13 +251,18 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--small", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=None, help="folder for svm_speed.csv, .json and .md")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--output", type=Path, help="directory; default: bench/results, or none for some scenes only"
+    )
+    settings = parser.parse_args(arguments)
+    whole = settings.small and set(settings.scenes) == set(PLACES)
+    settings.output = settings.output or (RESULTS if whole else None)
+    return settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(arguments)
-    machine = {**facts(ROOT), "load": load_before()}  # before the run: files may change during it
+    machine = facts(ROOT)
     prices: list[Price] = []
     smalls = small_problems(settings.repetitions) if settings.small else []
     for each in smalls:

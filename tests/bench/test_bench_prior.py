@@ -34,7 +34,7 @@ def test_transfer_is_measured_for_every_pair_and_size(bench, tmp_path):
     results = list(transfer.run(X, labels, train, "presence", [("rec.0", "rec.1")], (10, 20), seeds=2))
     assert [r.examples for r in results] == [10, 20]
     assert all(0.4 < r.plain <= 1 and 0.4 < r.transfer <= 1 for r in results)
-    transfer.write(results, tmp_path)
+    transfer.write(results, tmp_path, transfer.facts(ROOT))
     assert {path.name for path in tmp_path.iterdir()} == {"transfer.csv", "transfer.md", "transfer.png"}
 
 

@@ -2,7 +2,11 @@
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from repository import ROOT, needs
@@ -56,36 +60,107 @@ def test_every_step_of_the_whole_run_is_a_program(bench):
         assert importlib.util.find_spec(name) is not None, name
 
 
-def test_a_step_is_run_once_for_the_same_sources(bench, tmp_path, monkeypatch, capfd):
+def test_every_page_of_results_is_written_by_one_step(bench):
+    """What no step writes would grow old without a word."""
+    pages = [page for step in bench.__main__.STEPS for page in step.pages]
+    assert len(pages) == len(set(pages))
+    results = bench.__main__.RESULTS
+    stored = {path.relative_to(results).with_suffix("").as_posix() for path in results.rglob("*.md")}
+    assert stored - set(pages) == {"paper/index"}  # which every step of the papers writes
+
+
+def test_the_steps_name_every_scene_and_experiment(bench):
+    from bench.nystrom.run import SCENES
+    from bench.paper.registry import experiments
+
+    assert set(bench.__main__.NYSTROM) == set(SCENES)
+    assert set(bench.__main__.PAPERS) == set(experiments())
+
+
+@pytest.fixture
+def whole_run(bench, tmp_path, monkeypatch):
+    """`python -m bench` with one step that prints a poem, and its page, in a folder of its own."""
     main = bench.__main__
-    step = main.Step("one", "this", timed=False)
+    step = main.Step("one", "this", ("page",), timed=False, afresh="-v")
     monkeypatch.setattr(main, "STEPS", (step,))
+    monkeypatch.setattr(main, "RESULTS", tmp_path)
     monkeypatch.setattr(main, "LOG", tmp_path / "runs.json")
     monkeypatch.setattr(main, "ROOT", tmp_path)  # where `python -m this` is run
     monkeypatch.setattr(main, "sources_now", lambda: "abc")
-    assert main.main(["all"]) == 0
+    monkeypatch.setattr(main, "busy_cores", lambda: 0.0)
+    (tmp_path / "page.md").touch()
+    return main
+
+
+def test_a_step_is_run_once_for_the_same_sources(whole_run, tmp_path, monkeypatch, capfd):
+    assert whole_run.main(["all"]) == 0
     assert "Zen of Python" in capfd.readouterr().out
     assert json.loads((tmp_path / "runs.json").read_text())["one"]["sources"] == "abc"
-    assert main.main(["all"]) == 0
+    assert whole_run.main(["all"]) == 0
     assert "Zen" not in capfd.readouterr().out
-    monkeypatch.setattr(main, "sources_now", lambda: "abd")
-    assert main.main(["all"]) == 0
+    assert whole_run.main(["list"]) == 0
+    assert "up to date" in capfd.readouterr().out
+    monkeypatch.setattr(whole_run, "sources_now", lambda: "abd")
+    assert whole_run.main(["list"]) == 0
+    assert "older than the sources" in capfd.readouterr().out
+    (tmp_path / "page.md").touch()
+    assert whole_run.main(["all"]) == 0
     assert "Zen" in capfd.readouterr().out
 
 
-def test_a_step_that_fails_is_not_noted(bench, tmp_path, monkeypatch, capfd):
-    main = bench.__main__
-    monkeypatch.setattr(main, "STEPS", (main.Step("none", "no_such_module", timed=False),))
-    monkeypatch.setattr(main, "LOG", tmp_path / "runs.json")
-    monkeypatch.setattr(main, "sources_now", lambda: "abc")
-    assert main.main(["all"]) == 1
+def test_a_step_that_fails_is_not_done(whole_run, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(whole_run, "STEPS", (whole_run.Step("none", "no_such_module", (), timed=False),))
+    assert whole_run.main(["all"]) == 1
     assert "failed: none" in capfd.readouterr().out
-    assert not (tmp_path / "runs.json").exists()
+    assert "sources" not in json.loads((tmp_path / "runs.json").read_text())["none"]
+    assert whole_run.main(["list"]) == 0
+    assert "begun, and not done" in capfd.readouterr().out
+
+
+def test_a_step_that_leaves_its_page_as_it_was_is_not_done(whole_run, tmp_path, capfd):
+    os.utime(tmp_path / "page.md", (1.0, 1.0))
+    assert whole_run.main(["all"]) == 1
+    assert "ended without page.md" in capfd.readouterr().out
+
+
+def test_a_step_that_was_interrupted_goes_on(whole_run, tmp_path, monkeypatch, capfd):
+    """What other sources have left is forgotten, what these have is not."""
+    os.utime(tmp_path / "page.md", (1.0, 1.0))
+    assert whole_run.main(["all"]) == 1
+    assert "python -m this -v" in capfd.readouterr().out
+    assert whole_run.main(["all"]) == 1
+    assert "python -m this\n" in capfd.readouterr().out
+    monkeypatch.setattr(whole_run, "sources_now", lambda: "abd")
+    assert whole_run.main(["all"]) == 1
+    assert "python -m this -v" in capfd.readouterr().out
 
 
 def test_the_machine_is_waited_for(bench, monkeypatch):
-    loads = iter([(3.0, 0, 0), (1.0, 0, 0), (0.2, 0, 0)])
-    monkeypatch.setattr(bench.__main__.os, "getloadavg", lambda: next(loads))
-    assert bench.__main__.wait_until_quiet(0.5, patience=60.0, pause=0.0) == 0.2
-    monkeypatch.setattr(bench.__main__.os, "getloadavg", lambda: (9.0, 0, 0))
-    assert bench.__main__.wait_until_quiet(0.5, patience=0.0, pause=0.0) == 9.0
+    busy = iter([2.0, 0.7, 0.1])
+    monkeypatch.setattr(bench.__main__, "busy_cores", lambda: next(busy))
+    assert bench.__main__.wait_until_quiet(0.2, patience=60.0, pause=0.0) == 0.1
+    monkeypatch.setattr(bench.__main__, "busy_cores", lambda: 1.5)
+    assert bench.__main__.wait_until_quiet(0.2, patience=0.0, pause=0.0) == 1.5
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="without it, systems keep averages only")
+def test_cores_that_work_for_others_are_counted(bench):
+    """Each worker is a whole core more, as far as there are cores."""
+    from bench.peers.machine import busy_cores
+
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as worker:
+        try:
+            assert busy_cores(0.5) > 0.5
+        finally:
+            worker.kill()
+
+
+def test_a_table_names_the_commit_of_what_is_measured(bench):
+    from bench.peers.machine import MEASURED, facts, provenance
+
+    machine = facts(ROOT)
+    told = provenance("python -m bench.kpca", machine)
+    assert told.startswith("Measured by `python -m bench.kpca` on ")
+    git = ["git", "log", "-1", "--format=%H", "--", *MEASURED]
+    commit = subprocess.run(git, cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
+    assert f"commit {commit[:12] or None}" in told

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ...peers.machine import facts, load_before
+from ...peers.machine import facts
 from ...real.freedom import made_up, uci
 from .methods import METHODS, Array
 from .report import write_report
@@ -105,21 +105,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.compare.tabular", description=__doc__)
     parser.add_argument("--rows", type=int, default=1000, help="training rows, at most")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), help="default: all but slow ones")
+    parser.add_argument("--slow", action="store_true", help="slow methods too")
     parser.add_argument("--data", nargs="*", help="only these tables")
     parser.add_argument("--made-up", action="store_true", help="data that need no file, for a quick look")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--cpu", action="store_true", help="tell times in CPU seconds, for a busy machine")
     parser.add_argument("--again", nargs="*", default=[], help="methods whose stored cells are run again")
+    parser.add_argument("--afresh", action="store_true", help="run everything again")
     options = parser.parse_args(arguments)
+    methods = options.methods or [name for name, method in METHODS.items() if options.slow or not method.slow]
     data = {"linear": made_up()["linear"]} if options.made_up else tables()
     if options.data:
         data = {name: data[name] for name in options.data}
     path = options.out / f"results_{options.rows}.csv"
-    results = [result for result in stored(path) if result.method not in options.again]
+    known = [] if options.afresh else stored(path)
+    results = [result for result in known if result.method not in options.again]
     options.out.mkdir(parents=True, exist_ok=True)
-    before = load_before()
-    for result in run(data, options.rows, options.seeds, options.methods, results):
+    machine = facts(ROOT)
+    for result in run(data, options.rows, options.seeds, methods, results):
         results.append(result)
         print(
             f"{result.data:28s} {result.seed} {result.method:45s} {result.error:.4f} {result.seconds:8.2f} s"
@@ -129,10 +133,9 @@ def main(arguments: list[str] | None = None) -> None:
             writer.writeheader()
             writer.writerows(asdict(each) for each in results)
     command = f"python -m bench.compare.tabular --rows {options.rows} --seeds {options.seeds}"
-    if options.cpu:
-        command += " --cpu"
+    command += " --slow" * options.slow + " --cpu" * options.cpu
     clock = "cpu_seconds" if options.cpu else "seconds"
-    write_report(results, options.out / f"report_{options.rows}", command, facts(ROOT), before, clock)
+    write_report(results, options.out / f"report_{options.rows}", command, machine, clock)
 
 
 if __name__ == "__main__":

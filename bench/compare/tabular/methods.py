@@ -20,6 +20,7 @@ class Method:
     run: Callable[[Array, Array, Array, int], Answer]  # X, y, new rows, seed
     most_rows: int = 20_000
     needs: str | None = None  # a package
+    slow: bool = False  # a minute or more of a table: run when it is asked for
 
     @property
     def is_installed(self) -> bool:
@@ -136,11 +137,11 @@ METHODS: dict[str, Method] = {
     "grls": Method(_grls),
     "grls, metric": Method(_grls_metric),
     "grls, Gaussian of the median width": Method(_grls_gaussian),
-    "GaussianProcessRegressor, widths per column": Method(_gaussian_process, most_rows=1000),
+    "GaussianProcessRegressor, widths per column": Method(_gaussian_process, most_rows=1000, slow=True),
     "KernelRidge, grid": Method(_kernel_ridge, most_rows=2000),
     "HistGradientBoosting": Method(_boosting),
-    "HistGradientBoosting, tuned": Method(_boosting_tuned, most_rows=5000),
+    "HistGradientBoosting, tuned": Method(_boosting_tuned, most_rows=5000, slow=True),
     "xgboost": Method(_xgboost, needs="xgboost"),
     "lightgbm": Method(_lightgbm, needs="lightgbm"),
-    "xRFM": Method(_xrfm, needs="xrfm"),
+    "xRFM": Method(_xrfm, needs="xrfm", slow=True),
 }

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...peers.machine import provenance
+
 Cells = dict[tuple[str, int], dict[str, float]]  # by table and rows, then by method
 OURS = "grls"
 
@@ -61,7 +63,6 @@ def write_report(
     path: Path,
     command: str,
     machine: dict[str, Any],
-    load: float | None,
     clock: str = "seconds",
 ) -> None:
     """Write path.md and path.svg; `clock` is the field that times come from."""
@@ -74,9 +75,8 @@ def write_report(
     ranked = sum(all(method in cell for method in methods) for cell in errors.values())
     several = f"{seeds} splits" if seeds > 1 else "One split"
     lines = [
-        f"Measured by `{command}` on {machine['processor']}, {machine['cores']} cores; commit "
-        f"{machine['commit']}; load before the run: {load}. {several} of 80/20; root mean squared error "
-        "over the standard deviation of the test rows, mean over splits. Columns as they are in the tables."
+        f"{provenance(command, machine)} {several} of 80/20; root mean squared error over the "
+        "standard deviation of the test rows, mean over splits. Columns as they are in the tables."
         + ("" if ranked == len(errors) else f" Ranks are those on the {ranked} tables that all were run on."),
         "",
         "| table | rows | " + " | ".join(order) + " |",
