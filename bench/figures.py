@@ -122,7 +122,8 @@ def machines() -> str:
         f"rows: fits "
         f"{ratios('scikit-learn-intelex')} times faster than scikit-learn-intelex, "
         f"{ratios('scikit-learn')} than scikit-learn; "
-        f"[all of MNIST](bench/results/svm_digits.md) (`python -m bench.svm --sizes --digits 60000 --without scikit-learn`) in "
+        f"[all of MNIST](bench/results/svm_digits.md) (`python -m bench.svm --sizes "
+        f"--digits 60000 --without scikit-learn`) in "
         f"{ours:.0f} s against "
         f"scikit-learn-intelex's {theirs:.0f} s."
     )

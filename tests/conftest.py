@@ -1,3 +1,4 @@
+import os
 import signal
 
 import grls
@@ -7,6 +8,8 @@ from hypothesis import settings
 
 settings.register_profile("grls", deadline=None, max_examples=30, derandomize=True, database=None)
 settings.load_profile("grls")
+
+os.environ.pop("GRLS_NUM_THREADS", None)  # tests say themselves how many
 
 # Background jobs of a shell ignore Ctrl-C, and pass that on; some tests interrupt themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -46,6 +46,12 @@ def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argp
     parser.add_argument(
         "--report", action="store_true", help="pages and pictures again, from the cells that are there"
     )
+    parser.add_argument(
+        "--verify",
+        type=int,
+        metavar="N",
+        help="compute N of the cells that are there again, drawn at random, and compare; a difference fails",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, metavar="N", help="repetitions, of experiments that have any")
     parser.add_argument(
@@ -82,11 +88,15 @@ def perform(experiment: Experiment, options: argparse.Namespace) -> None:
         changes["runs"] = options.runs
     parameters = experiment.settings(quick=options.quick, changes=changes)
     store = Store(options.output, experiment, parameters, options.seed)
-    if store.complete() and not (options.force or options.report):
+    if options.verify and not store.complete():
+        raise ValueError(f"{experiment.name} has no complete result to verify: run it without --verify")
+    if store.complete() and not (options.force or options.report or options.verify):
         print(f"    there already: {store.path('.md')}; --force runs it again")
         return
     if left := store.begin(afresh=options.force):
         print(f"    goes on after {left} rows of another run")
+    if options.verify:
+        store.verify(options.verify)
     start = time.perf_counter()
     with warnings.catch_warnings():
         # The papers' machines have free features, whatever they separate: the tables tell what that costs.
@@ -95,6 +105,8 @@ def perform(experiment: Experiment, options: argparse.Namespace) -> None:
         warnings.simplefilter("ignore", PrecisionWarning)
         findings = experiment.body(Run(parameters, options.seed, store, options.max_seconds))
     store.finish(findings, time.perf_counter() - start)
+    if store.differing:
+        raise ValueError(f"{len(store.differing)} cells have changed: --force computes them all again")
     for finding in findings:
         answer = {True: "reproduced", False: "NOT reproduced", None: "cannot be said"}[finding.reproduced]
         print(f"    {finding.claim}: {finding.found} -> {answer}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +20,7 @@ from .registry import Experiment, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 _MOST_ROWS = 40  # of a table on a page; the CSV file has them all
+_SAME = 1e-2  # relative: rounding on another processor may move a choice or the label of a row
 
 
 def _decoded(text: str) -> Any:
@@ -45,7 +48,12 @@ class Store:
         self.pictures: list[str] = []
         self.summaries: list[list[str]] = []  # tables for the page, in place of the rows
         self._rows: list[dict[str, Any]] = []
+        self.differing: list[dict[str, Any]] = []  # cells that came out otherwise when computed again
         self._machine: dict[str, Any] = {}  # as it was when the table was begun
+        self._before: dict[str, Any] = {}  # what was known of the table
+        self._verified: dict[str, Any] = {}  # which cells were computed again, by which commit
+        self._drawn: list[dict[str, Any]] = []  # cells to compute again
+        self._n_taken = 0  # cells that another run has computed
         self._left: list[dict[str, Any]] = []  # by an interrupted run, and not taken up yet
 
     def path(self, suffix: str) -> Path:
@@ -81,6 +89,7 @@ class Store:
                 for row in csv.DictReader(file):
                     self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
+        self._before = self._read()
         self._write_json({"complete": False})
         return len(self._left)
 
@@ -89,8 +98,29 @@ class Store:
         for row in self._left:
             if all(str(row.get(name)) == value for name, value in key.items()):
                 self._left.remove(row)
+                self._n_taken += 1
                 return row
         return None
+
+    def verify(self, n_cells: int) -> None:
+        """Draw cells that are computed again, and compared with what is stored."""
+        self._drawn = random.Random(self._machine["commit"]).sample(self._left, min(n_cells, len(self._left)))
+        self._verified = {"commit": self._machine["commit"], "cells": len(self._drawn)}
+
+    def is_drawn(self, row: dict[str, Any]) -> bool:
+        """Whether a cell is to be computed again."""
+        return any(row is drawn for drawn in self._drawn)
+
+    def compare(self, stored: dict[str, Any], computed: dict[str, Any]) -> None:
+        """Keep a cell that came out otherwise; times do not count."""
+        names = [name for name in stored.keys() | computed.keys() if name != "seconds"]
+        different = [name for name in names if not _same(stored.get(name), computed.get(name))]
+        if different:
+            self.differing.append(stored)
+        told = ", ".join(f"{name} {stored.get(name)} -> {computed.get(name)}" for name in sorted(different))
+        print(
+            f"    verified: {' '.join(map(str, list(stored.values())[:4]))}: {told or 'the same'}", flush=True
+        )
 
     def append(self, row: dict[str, Any]) -> None:
         """Add a row and write the table, so that it is whole whenever the run stops."""
@@ -127,6 +157,12 @@ class Store:
             "seconds": round(seconds, 2),
             "machine": self._machine,
         }
+        if self._n_taken == len(self._rows) and "machine" in self._before:  # it comes from where it came from
+            content |= {name: self._before[name] for name in ("seconds", "machine")}
+            verified = self._verified | {"differing": len(self.differing)} if self._verified else {}
+            if verified := verified or self._before.get("verified", {}):
+                content["verified"] = verified
+        self._machine, self._verified = content["machine"], content.get("verified", {})
         beyond = self._left if self.experiment.extent else []  # cells that a run with more of them has made
         self._write_csv(self._rows + beyond)
         self.path(".md").write_text(self._page(findings), encoding="utf-8")
@@ -155,7 +191,21 @@ class Store:
                 lines += ["", f"… and {len(self._rows) - _MOST_ROWS} rows more in `{e.name}.csv`."]
         origin = provenance(f"python -m bench.paper {e.name}", self._machine)
         lines += ["", f"{origin} Seed {self.identity['seed']}{', ' * bool(settings)}{settings}."]
+        if v := self._verified:
+            lines += [
+                "",
+                f"At commit {v['commit']} {v['cells']} of the cells, drawn at random, were computed again "
+                f"(`python -m bench.paper {e.name} --verify {v['cells']}`): "
+                f"{v['cells'] - v['differing']} are the same within {_SAME:.0%}.",
+            ]
         return "\n".join(lines) + "\n"
+
+
+def _same(stored: Any, computed: Any) -> bool:
+    """Whether two values of a cell are the same, numbers as far as another processor allows."""
+    if isinstance(stored, int | float) and isinstance(computed, int | float):
+        return math.isclose(stored, computed, rel_tol=_SAME) or stored == computed
+    return stored == computed or str(stored) == str(computed)  # text that a file gives back as a number
 
 
 def _findings_tables(findings: Sequence[dict[str, Any]]) -> list[str]:

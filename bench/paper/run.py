@@ -58,6 +58,8 @@ class Run:
             if time.monotonic() > self._end:
                 raise OutOfTime
             row = key | compute()
+        elif self._store.is_drawn(row):
+            self._store.compare(row, {name: _plain(value) for name, value in (key | compute()).items()})
         return self.add(**row)
 
     def progress(self, items: Iterable[Any], what: str = "") -> Iterator[Any]:

@@ -138,5 +138,5 @@ def provenance(command: str, machine: dict[str, Any], *, packages: bool = False)
     ]
     return (
         f"{', '.join(told)}; commit {machine['commit']}; cores at work for others before the run: "
-        f"{machine['busy_cores']}."
+        f"{machine.get('busy_cores', 'unknown')}."
     )

@@ -69,6 +69,14 @@ def test_every_page_of_results_is_written_by_one_step(bench):
     assert stored - set(pages) == {"paper/index"}  # which every step of the papers writes
 
 
+def test_the_site_includes_every_page_of_results(bench):
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    included = re.findall(r"include\} \.\./bench/results/(.*)\.md", text)
+    pages = {page for step in bench.__main__.STEPS for page in step.pages}
+    # The papers' experiments have pages of their own.
+    assert sorted(included) == sorted(page for page in pages if not page.startswith("paper/"))
+
+
 def test_the_steps_name_every_scene_and_experiment(bench):
     from bench.nystrom.run import SCENES
     from bench.paper.registry import experiments

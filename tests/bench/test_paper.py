@@ -106,6 +106,43 @@ def test_a_result_is_computed_again_only_when_something_has_changed(paper, count
     assert len(counted) == done + 3 + 3 + 2
 
 
+def test_cells_are_computed_again_and_compared(paper, counted, tmp_path, capsys):
+    assert run(paper, tmp_path, "--verify", "2") == 1  # there is nothing yet
+    assert "no complete result to verify" in capsys.readouterr().err
+    counted.append("allowed")
+    assert run(paper, tmp_path) == 0
+    before, done = rows(tmp_path), len(counted)
+    assert run(paper, tmp_path, "--verify", "2") == 0
+    assert len(counted) == done + 2
+    assert rows(tmp_path) == before
+    page = (tmp_path / "counted.md").read_text(encoding="utf-8")
+    assert "2 of the cells, drawn at random, were computed again" in page
+    assert "2 are the same within 1%" in page
+    assert run(paper, tmp_path, "--report") == 0  # a page made again says so still
+    assert (tmp_path / "counted.md").read_text(encoding="utf-8") == page
+
+    text = (tmp_path / "counted.csv").read_text(encoding="utf-8")
+    value = before[0]["value"]
+    (tmp_path / "counted.csv").write_text(text.replace(value, "77.0"), encoding="utf-8")
+    capsys.readouterr()
+    assert run(paper, tmp_path, "--verify", "3") == 1
+    printed = capsys.readouterr()
+    assert f"value 77.0 -> {value}" in printed.out
+    assert "1 cells have changed" in printed.err
+
+
+def test_a_page_made_again_keeps_where_its_cells_come_from(paper, counted, tmp_path):
+    counted.append("allowed")
+    assert run(paper, tmp_path) == 0
+    content = json.loads((tmp_path / "counted.json").read_text(encoding="utf-8"))
+    content["machine"]["commit"] = "another"
+    (tmp_path / "counted.json").write_text(json.dumps(content), encoding="utf-8")
+    assert run(paper, tmp_path, "--report") == 0
+    assert "commit another" in (tmp_path / "counted.md").read_text(encoding="utf-8")
+    assert run(paper, tmp_path, "--force") == 0
+    assert "commit another" not in (tmp_path / "counted.md").read_text(encoding="utf-8")
+
+
 def test_the_seed_decides_and_not_the_order_of_the_cells(paper, counted, tmp_path):
     counted.append("allowed")
     run(paper, tmp_path / "a")
