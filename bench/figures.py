@@ -118,7 +118,7 @@ def machines() -> str:
 
     ours, theirs = (value("svm_digits", "fit", name=name) for name in ("grls", "scikit-learn-intelex"))
     return (
-        f"[Support vector machines](bench/results/svm.md) (`python -m bench.svm`), 10,000 and 20,000 "
+        f"[Support vector machines](bench/results/svm.md) (`python -m bench.svm`), 5,000 to 20,000 "
         f"rows: fits "
         f"{ratios('scikit-learn-intelex')} times faster than scikit-learn-intelex, "
         f"{ratios('scikit-learn')} than scikit-learn; "
