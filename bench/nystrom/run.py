@@ -114,23 +114,24 @@ def scene_svc(quick: bool, repeats: int) -> list[Row]:
             X, X_test = (
                 straightened(a.reshape(-1, 28, 28)).reshape(len(a), -1).astype(float) for a in (X, X_test)
             )
-        rows = []
+        fits = {name: partial(stopwatch, partial(model.fit, X, y)) for name, model in models.items()}
+        times = interleaved(fits, repeats, 0.0 if quick else 0.4)
         for name, model in models.items():
-            seconds = stopwatch(partial(model.fit, X, y))
-            error = 100 * (1 - model.score(X_test, y_test))
-            rows.append(row(f"svc ({source}, {prepared}), n={n}", name, seconds, error=round(error, 2)))
-        if peer in models:
-            for entry in rows:
-                entry["ratio"] = round(rows[-1]["seconds"] / entry["seconds"], 2)
-        out += rows
+            told = {"error": round(100 * (1 - model.score(X_test, y_test)), 2)}
+            if peer in models:
+                told["ratio"] = round(times[peer].ratio_to(times[name]), 2)
+            out.append(row(f"svc ({source}, {prepared}), n={n}", name, times[name].median, **told))
     return out
 
 
-def _measured(what: str, *arguments: str) -> dict[str, float]:
-    """Return what `measure_rows` or `measure_exact` prints in a process of its own."""
+def _measured(repeats: int, what: str, *arguments: str) -> dict[str, float]:
+    """Return what `measure_rows` or `measure_exact` prints in processes of their own: medians."""
     command = [sys.executable, "-m", "bench.nystrom", "--measure", what, *arguments]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    found = []
+    for _ in range(repeats):
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    return {name: float(np.median([each[name] for each in found])) for name in found[0]}
 
 
 def scene_rows(quick: bool, repeats: int) -> list[Row]:
@@ -138,7 +139,7 @@ def scene_rows(quick: bool, repeats: int) -> list[Row]:
     sizes, M = ((1000, 3000), 40) if quick else ((100_000, 300_000, 1_000_000), 1000)
     out = []
     for n in sizes:
-        result = _measured("rows", str(n), str(M))
+        result = _measured(repeats, "rows", str(n), str(M))
         out.append(row(f"rows, d=20, M={M}", f"n={n}", result["seconds"], mib=round(result["bytes"] / 2**20)))
     exponent = growth(list(sizes), [entry["seconds"] for entry in out])
     for entry in out:
@@ -165,7 +166,7 @@ def scene_exact(quick: bool, repeats: int) -> list[Row]:
     return [
         row(f"exact by cg, d=20, n={n}", precision, result["seconds"], mib=round(result["bytes"] / 2**20))
         for precision in ("double", "mixed")
-        for result in [_measured("exact", str(n), precision)]
+        for result in [_measured(repeats, "exact", str(n), precision)]
     ]
 
 
@@ -256,10 +257,14 @@ def scene_regression(quick: bool, repeats: int) -> list[Row]:
         part = min(len(y), 200 if quick else 4000)
         exact = GRLSRegressor(Laplace(width), features="linear", regularization="gcv")
         models[f"exact, {part} rows"] = exact, part
-        for label, (model, n_rows) in models.items():
-            seconds = stopwatch(partial(model.fit, X[:n_rows], y[:n_rows]))
+        fits = {
+            label: partial(stopwatch, partial(model.fit, X[:n_rows], y[:n_rows]))
+            for label, (model, n_rows) in models.items()
+        }
+        times = interleaved(fits, repeats, 0.0 if quick else 0.4)
+        for label, (model, _) in models.items():
             error = float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)))
-            out.append(row(scene, label, seconds, error=round(error, 4)))
+            out.append(row(scene, label, times[label].median, error=round(error, 4)))
     return out
 
 
