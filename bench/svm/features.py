@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from bench.peers.machine import facts, provenance
 from bench.peers.report import table
@@ -314,7 +315,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import grls
 
     machine = facts(ROOT)
-    grls.set_num_threads(1)  # threads that wait count as work
+    grls.set_num_threads(1)
+    threadpool_limits(1)  # threads of BLAS that wait would count as work
     rows: list[Row] = []
     compared: list[Default] = []
     try:
