@@ -44,6 +44,13 @@ def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argp
     parser.add_argument("--quick", action="store_true", help="a run of seconds; its figures mean little")
     parser.add_argument("--force", action="store_true", help="run again what is there")
     parser.add_argument(
+        "--again",
+        nargs="+",
+        default=[],
+        metavar="METHOD",
+        help="run the cells of these methods again, and keep the others",
+    )
+    parser.add_argument(
         "--report", action="store_true", help="pages and pictures again, from the cells that are there"
     )
     parser.add_argument(
@@ -90,10 +97,10 @@ def perform(experiment: Experiment, options: argparse.Namespace) -> None:
     store = Store(options.output, experiment, parameters, options.seed)
     if options.verify and not store.complete():
         raise ValueError(f"{experiment.name} has no complete result to verify: run it without --verify")
-    if store.complete() and not (options.force or options.report or options.verify):
+    if store.complete() and not (options.force or options.again or options.report or options.verify):
         print(f"    there already: {store.path('.md')}; --force runs it again")
         return
-    if left := store.begin(afresh=options.force):
+    if left := store.begin(afresh=options.force, again=options.again):
         print(f"    goes on after {left} rows of another run")
     if options.verify:
         store.verify(options.verify)

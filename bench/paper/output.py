@@ -78,8 +78,8 @@ class Store:
         same = {name: content.get(name) for name in self.identity} == self.identity
         return same and content.get("complete", False) and self.path(".csv").exists()
 
-    def begin(self, *, afresh: bool) -> int:
-        """Start a table; until `finish` it counts as interrupted.
+    def begin(self, *, afresh: bool, again: Sequence[str] = ()) -> int:
+        """Start a table; until `finish` it counts as interrupted. Cells of methods `again` are forgotten.
 
         Returns how many rows a run with the same parameters has left behind.
         """
@@ -87,7 +87,8 @@ class Store:
         if not afresh and self._read() and self.path(".csv").exists():
             with self.path(".csv").open(newline="", encoding="utf-8") as file:
                 for row in csv.DictReader(file):
-                    self._left.append({name: _decoded(cell) for name, cell in row.items()})
+                    if row.get("method") not in again:
+                        self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
         self._before = self._read()
         self._write_json({"complete": False})
