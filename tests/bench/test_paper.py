@@ -143,6 +143,33 @@ def test_a_page_made_again_keeps_where_its_cells_come_from(paper, counted, tmp_p
     assert "commit another" not in (tmp_path / "counted.md").read_text(encoding="utf-8")
 
 
+def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path):
+    from bench.paper.registry import Finding, experiment
+
+    calls = []
+
+    @experiment(title="t", source="s", claim="c")
+    def by_method(run):
+        for method in ("ours", "theirs"):
+
+            def compute(method=method):
+                calls.append(method)
+                return {"value": len(calls)}
+
+            run.cell(compute, method=method)
+        return [Finding("it counts", f"{len(run.rows)} rows", None)]
+
+    def main(*options):
+        return paper.command.main(["by_method", "--output", str(tmp_path), *options])
+
+    assert main() == main() == 0
+    assert calls == ["ours", "theirs"]
+    assert main("--again", "ours") == 0
+    assert calls == ["ours", "theirs", "ours"]
+    with (tmp_path / "by_method.csv").open(encoding="utf-8") as file:
+        assert {row["method"]: row["value"] for row in csv.DictReader(file)} == {"ours": "3", "theirs": "2"}
+
+
 def test_the_seed_decides_and_not_the_order_of_the_cells(paper, counted, tmp_path):
     counted.append("allowed")
     run(paper, tmp_path / "a")
