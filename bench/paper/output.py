@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -48,7 +49,7 @@ class Store:
         self.pictures: list[str] = []
         self.summaries: list[list[str]] = []  # tables for the page, in place of the rows
         self._rows: list[dict[str, Any]] = []
-        self.differing: list[dict[str, Any]] = []  # cells that came out otherwise when computed again
+        self.differing: list[list[str]] = []  # of cells that came out otherwise when computed again: in what
         self._machine: dict[str, Any] = {}  # as it was when the table was begun
         self._before: dict[str, Any] = {}  # what was known of the table
         self._verified: dict[str, Any] = {}  # which cells were computed again, by which commit
@@ -117,7 +118,7 @@ class Store:
         names = [name for name in stored.keys() | computed.keys() if name != "seconds"]
         different = [name for name in names if not _same(stored.get(name), computed.get(name))]
         if different:
-            self.differing.append(stored)
+            self.differing.append(different)
         told = ", ".join(f"{name} {stored.get(name)} -> {computed.get(name)}" for name in sorted(different))
         print(
             f"    verified: {' '.join(map(str, list(stored.values())[:4]))}: {told or 'the same'}", flush=True
@@ -160,8 +161,10 @@ class Store:
         }
         if self._n_taken == len(self._rows) and "machine" in self._before:  # it comes from where it came from
             content |= {name: self._before[name] for name in ("seconds", "machine")}
-            verified = self._verified | {"differing": len(self.differing)} if self._verified else {}
-            if verified := verified or self._before.get("verified", {}):
+            if self._verified:
+                columns = Counter(name for different in self.differing for name in different)
+                self._verified |= {"differing": len(self.differing), "in": dict(sorted(columns.items()))}
+            if verified := self._verified or self._before.get("verified", {}):
                 content["verified"] = verified
         self._machine, self._verified = content["machine"], content.get("verified", {})
         beyond = self._left if self.experiment.extent else []  # cells that a run with more of them has made
@@ -193,11 +196,13 @@ class Store:
         origin = provenance(f"python -m bench.paper {e.name}", self._machine)
         lines += ["", f"{origin} Seed {self.identity['seed']}{', ' * bool(settings)}{settings}."]
         if v := self._verified:
+            told = ", ".join(f"{name} ({count})" for name, count in v["in"].items())
+            others = f", the others differ in {told}" if told else ""
             lines += [
                 "",
                 f"At commit {v['commit']} {v['cells']} of the cells, drawn at random, were computed again "
                 f"(`python -m bench.paper {e.name} --verify {v['cells']}`): "
-                f"{v['cells'] - v['differing']} are the same within {_SAME:.0%}.",
+                f"{v['cells'] - v['differing']} are the same within {_SAME:.0%}{others}.",
             ]
         return "\n".join(lines) + "\n"
 
