@@ -95,9 +95,10 @@ def perform(experiment: Experiment, options: argparse.Namespace) -> None:
         changes["runs"] = options.runs
     parameters = experiment.settings(quick=options.quick, changes=changes)
     store = Store(options.output, experiment, parameters, options.seed)
-    if options.verify and not store.complete():
+    if options.verify and (store.is_begun or not store.complete()):
         raise ValueError(f"{experiment.name} has no complete result to verify: run it without --verify")
-    if store.complete() and not (options.force or options.again or options.report or options.verify):
+    wanted = options.force or options.again or options.report or options.verify or store.is_begun
+    if store.complete() and not wanted:
         print(f"    there already: {store.path('.md')}; --force runs it again")
         return
     if left := store.begin(afresh=options.force, again=options.again):

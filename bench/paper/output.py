@@ -1,7 +1,8 @@
 """Files of an experiment: rows as CSV, all about it as JSON, a page in markdown, pictures.
 
 The JSON file says with which parameters the rows were made and whether they are all there: so a result is
-not computed twice, and an interrupted one goes on where it stopped.
+not computed twice. A run keeps its rows in files of its own until it is done (NAME.begun.csv, .json): an
+interrupted one goes on where it stopped, and what was there before stays as it was.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .registry import Experiment, Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 _MOST_ROWS = 40  # of a table on a page; the CSV file has them all
+_BEGUN = ".begun"  # in the names of files of a run that is not done
 _SAME = 1e-2  # relative: rounding on another processor may move a choice or the label of a row
 
 
@@ -60,9 +62,9 @@ class Store:
     def path(self, suffix: str) -> Path:
         return self.folder / f"{self.experiment.name}{suffix}"
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, suffix: str = ".json") -> dict[str, Any]:
         try:
-            content = json.loads(self.path(".json").read_text(encoding="utf-8"))
+            content = json.loads(self.path(suffix).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return content if self._kind(content) == self._kind(self.identity) else {}
@@ -79,20 +81,29 @@ class Store:
         same = {name: content.get(name) for name in self.identity} == self.identity
         return same and content.get("complete", False) and self.path(".csv").exists()
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a run of this experiment was interrupted."""
+        return bool(self._read(f"{_BEGUN}.json")) and self.path(f"{_BEGUN}.csv").exists()
+
     def begin(self, *, afresh: bool, again: Sequence[str] = ()) -> int:
         """Start a table; until `finish` it counts as interrupted. Cells of methods `again` are forgotten.
 
-        Returns how many rows a run with the same parameters has left behind.
+        Returns how many rows a run with the same parameters has left behind: an interrupted one if there is
+        one, which has forgotten its cells already, or else the last.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not afresh and self._read() and self.path(".csv").exists():
-            with self.path(".csv").open(newline="", encoding="utf-8") as file:
+        goes_on = self.is_begun and not afresh
+        self._before = {} if goes_on else self._read()
+        source = self.path(f"{_BEGUN}.csv" if goes_on else ".csv")
+        if goes_on or (self._before and not afresh and source.exists()):
+            with source.open(newline="", encoding="utf-8") as file:
                 for row in csv.DictReader(file):
-                    if row.get("method") not in again:
+                    if goes_on or row.get("method") not in again:
                         self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
-        self._before = self._read()
-        self._write_json({"complete": False})
+        self._write_csv(self._left, _BEGUN)
+        self._write_json({"complete": False}, _BEGUN)
         return len(self._left)
 
     def take(self, key: dict[str, str]) -> dict[str, Any] | None:
@@ -127,16 +138,16 @@ class Store:
     def append(self, row: dict[str, Any]) -> None:
         """Add a row and write the table, so that it is whole whenever the run stops."""
         self._rows.append(row)
-        self._write_csv(self._rows + self._left)
+        self._write_csv(self._rows + self._left, _BEGUN)
 
-    def _write_csv(self, rows: list[dict[str, Any]]) -> None:
+    def _write_csv(self, rows: list[dict[str, Any]], kind: str = "") -> None:
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        temporary = self.path(".csv.part")
+        temporary = self.path(f"{kind}.csv.part")
         with temporary.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, columns)
             writer.writeheader()
             writer.writerows(rows)
-        temporary.replace(self.path(".csv"))
+        temporary.replace(self.path(f"{kind}.csv"))
 
     def picture(self, figure: Any, suffix: str) -> None:
         name = f"{self.experiment.name}{suffix}.png"
@@ -171,11 +182,13 @@ class Store:
         self._write_csv(self._rows + beyond)
         self.path(".md").write_text(self._page(findings), encoding="utf-8")
         self._write_json(content)
+        for suffix in (".csv", ".json"):
+            self.path(f"{_BEGUN}{suffix}").unlink(missing_ok=True)
         write_index(self.folder)
 
-    def _write_json(self, content: dict[str, Any]) -> None:
+    def _write_json(self, content: dict[str, Any], kind: str = "") -> None:
         text = json.dumps(self.identity | content, indent=1, ensure_ascii=False)
-        self.path(".json").write_text(text + "\n", encoding="utf-8")
+        self.path(f"{kind}.json").write_text(text + "\n", encoding="utf-8")
 
     def _page(self, findings: Sequence[Finding]) -> str:
         e = self.experiment

@@ -77,8 +77,8 @@ def run(paper, folder, *options):
     return paper.command.main(["counted", "--output", str(folder), *options])
 
 
-def rows(folder):
-    with (folder / "counted.csv").open(encoding="utf-8") as file:
+def rows(folder, name="counted.csv"):
+    with (folder / name).open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -86,12 +86,28 @@ def test_an_interrupted_run_goes_on_where_it_stopped(paper, counted, tmp_path, c
     assert run(paper, tmp_path) == 1
     assert "failed: counted" in capsys.readouterr().out
     assert counted == [0, 1]
-    before = rows(tmp_path)
+    before = rows(tmp_path, "counted.begun.csv")
     counted.append("allowed")
     assert run(paper, tmp_path) == 0
     assert counted == [0, 1, "allowed", 2]
     assert rows(tmp_path)[:2] == before
     assert [row["i"] for row in rows(tmp_path)] == ["0", "1", "2"]
+    assert not list(tmp_path.glob("*.begun.*"))
+
+
+def test_an_interrupted_run_leaves_the_result_before_it_as_it_was(paper, counted, tmp_path):
+    counted.append("allowed")
+    assert run(paper, tmp_path) == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    counted.remove("allowed")
+    assert run(paper, tmp_path, "--force") == 1
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert len(rows(tmp_path, "counted.begun.csv")) == 2
+    counted.append("allowed")
+    done = len(counted)
+    assert run(paper, tmp_path) == 0  # goes on, though a result is there
+    assert len(counted) == done + 1
+    assert not list(tmp_path.glob("*.begun.*"))
 
 
 def test_a_result_is_computed_again_only_when_something_has_changed(paper, counted, tmp_path):
