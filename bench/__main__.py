@@ -78,7 +78,10 @@ STEPS = (
         Step(f"paper {name}", f"bench.paper {name} --verify {cells}", (f"paper/{name}",), timed=False)
         for name, cells in VERIFIED.items()
     ),
-    Step("fourier peers", "bench.fourier peers --limit 300", ("fourier/peers_10000", "fourier/peers_100000")),
+    *(
+        Step(f"fourier peers {m}", f"bench.fourier peers --sizes {m} --limit 240", (f"fourier/peers_{m}",))
+        for m in (10_000, 100_000)
+    ),
     Step(
         "tabular slow",
         "bench.compare.tabular --seeds 1 --slow --cpu --out bench/results/tabular/one_split",
