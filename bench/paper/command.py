@@ -74,6 +74,8 @@ def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argp
     options = parser.parse_args(arguments)
     if not options.list and not options.names:
         parser.error("say which experiments, or --list")
+    if options.verify is not None and options.verify < 1:
+        parser.error(f"--verify takes a number of cells, got {options.verify}")
     unknown = [name for name in options.names if name != "all" and name not in known]
     if unknown:
         parser.error(f"there is no experiment {', '.join(unknown)}; there are: {', '.join(known)}")

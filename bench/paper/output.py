@@ -98,9 +98,12 @@ class Store:
         source = self.path(f"{_BEGUN}.csv" if goes_on else ".csv")
         if goes_on or (self._before and not afresh and source.exists()):
             with source.open(newline="", encoding="utf-8") as file:
-                for row in csv.DictReader(file):
-                    if goes_on or row.get("method") not in again:
-                        self._left.append({name: _decoded(cell) for name, cell in row.items()})
+                rows = list(csv.DictReader(file))
+            if unknown := set(again) - {str(row.get("method")) for row in rows}:
+                raise ValueError(f"{self.experiment.name} has no cells of {', '.join(sorted(unknown))}")
+            for row in rows:
+                if goes_on or row.get("method") not in again:
+                    self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
         self._write_csv(self._left, _BEGUN)
         self._write_json({"complete": False}, _BEGUN)

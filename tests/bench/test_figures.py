@@ -65,6 +65,16 @@ def test_a_changed_result_changes_the_list(bench, tmp_path, monkeypatch):
     assert "77 fits" in bench.figures.gamma() != before
 
 
+def test_a_figure_whose_cells_have_changed_says_so(bench, tmp_path, monkeypatch):
+    (tmp_path / "paper").mkdir()
+    path = tmp_path / "paper" / "old.json"
+    monkeypatch.setattr(bench.figures, "RESULTS", tmp_path)
+    path.write_text(json.dumps({"verified": {"cells": 9, "differing": 2}}), encoding="utf-8")
+    assert "older commit, 7 of 9 cells" in bench.figures.age("old")
+    path.write_text(json.dumps({"verified": {"cells": 9, "differing": 0}}), encoding="utf-8")
+    assert bench.figures.age("old") == ""
+
+
 def test_a_row_that_is_not_there_is_named(bench):
     with pytest.raises(LookupError, match=r"selection\.csv has no row with .*'nobody'"):
         bench.figures.value("selection", "to_fit", name="nobody")

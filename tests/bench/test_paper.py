@@ -125,6 +125,8 @@ def test_a_result_is_computed_again_only_when_something_has_changed(paper, count
 def test_cells_are_computed_again_and_compared(paper, counted, tmp_path, capsys):
     assert run(paper, tmp_path, "--verify", "2") == 1  # there is nothing yet
     assert "no complete result to verify" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(paper, tmp_path, "--verify", "-3")
     counted.append("allowed")
     assert run(paper, tmp_path) == 0
     before, done = rows(tmp_path), len(counted)
@@ -159,7 +161,7 @@ def test_a_page_made_again_keeps_where_its_cells_come_from(paper, counted, tmp_p
     assert "commit another" not in (tmp_path / "counted.md").read_text(encoding="utf-8")
 
 
-def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path):
+def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path, capsys):
     from bench.paper.registry import Finding, experiment
 
     calls = []
@@ -180,6 +182,9 @@ def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path)
 
     assert main() == main() == 0
     assert calls == ["ours", "theirs"]
+    assert main("--again", "nobody") == 1
+    assert "has no cells of nobody" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.begun.*"))
     assert main("--again", "ours") == 0
     assert calls == ["ours", "theirs", "ours"]
     with (tmp_path / "by_method.csv").open(encoding="utf-8") as file:
