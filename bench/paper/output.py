@@ -54,6 +54,7 @@ class Store:
         self.differing: list[list[str]] = []  # of cells that came out otherwise when computed again: in what
         self._machine: dict[str, Any] = {}  # as it was when the table was begun
         self._before: dict[str, Any] = {}  # what was known of the table
+        self._kept: dict[str, Any] = {}  # how many rows another commit has computed, and which
         self._verified: dict[str, Any] = {}  # which cells were computed again, by which commit
         self._drawn: list[dict[str, Any]] = []  # cells to compute again
         self._n_taken = 0  # cells that another run has computed
@@ -94,6 +95,7 @@ class Store:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         goes_on = self.is_begun and not afresh
+        begun = self._read(f"{_BEGUN}.json") if goes_on else {}
         self._before = {} if goes_on else self._read()
         source = self.path(f"{_BEGUN}.csv" if goes_on else ".csv")
         if goes_on or (self._before and not afresh and source.exists()):
@@ -105,8 +107,13 @@ class Store:
                 if goes_on or row.get("method") not in again:
                     self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
+        known = begun or self._before
+        commit = known.get("machine", self._machine)["commit"]
+        self._kept = known.get("kept", {}) if self._left else {}
+        if self._left and commit != self._machine["commit"]:
+            self._kept = {"commit": commit, "rows": len(self._left)}
         self._write_csv(self._left, _BEGUN)
-        self._write_json({"complete": False}, _BEGUN)
+        self._write_json({"complete": False, "machine": self._machine, "kept": self._kept}, _BEGUN)
         return len(self._left)
 
     def take(self, key: dict[str, str]) -> dict[str, Any] | None:
@@ -180,6 +187,9 @@ class Store:
                 self._verified |= {"differing": len(self.differing), "in": dict(sorted(columns.items()))}
             if verified := self._verified or self._before.get("verified", {}):
                 content["verified"] = verified
+            self._kept = self._before.get("kept", {})
+        if self._kept:
+            content["kept"] = self._kept
         self._machine, self._verified = content["machine"], content.get("verified", {})
         beyond = self._left if self.experiment.extent else []  # cells that a run with more of them has made
         self._write_csv(self._rows + beyond)
@@ -211,6 +221,8 @@ class Store:
                 lines += ["", f"… and {len(self._rows) - _MOST_ROWS} rows more in `{e.name}.csv`."]
         origin = provenance(f"python -m bench.paper {e.name}", self._machine)
         lines += ["", f"{origin} Seed {self.identity['seed']}{', ' * bool(settings)}{settings}."]
+        if k := self._kept:
+            lines += ["", f"Rows that were kept from commit {k['commit']} or before: {k['rows']}."]
         if v := self._verified:
             told = ", ".join(f"{name} ({count})" for name, count in v["in"].items())
             others = f", the others differ in {told}" if told else ""

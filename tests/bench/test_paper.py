@@ -180,8 +180,12 @@ def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path,
     def main(*options):
         return paper.command.main(["by_method", "--output", str(tmp_path), *options])
 
+    def page():
+        return (tmp_path / "by_method.md").read_text(encoding="utf-8")
+
     assert main() == main() == 0
     assert calls == ["ours", "theirs"]
+    assert "were kept" not in page()
     assert main("--again", "nobody") == 1
     assert "has no cells of nobody" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.begun.*"))
@@ -189,6 +193,17 @@ def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path,
     assert calls == ["ours", "theirs", "ours"]
     with (tmp_path / "by_method.csv").open(encoding="utf-8") as file:
         assert {row["method"]: row["value"] for row in csv.DictReader(file)} == {"ours": "3", "theirs": "2"}
+    assert "were kept" not in page()  # from the same commit
+
+    content = json.loads((tmp_path / "by_method.json").read_text(encoding="utf-8"))
+    content["machine"]["commit"] = "another"
+    (tmp_path / "by_method.json").write_text(json.dumps(content), encoding="utf-8")
+    assert main("--again", "ours", "--max-seconds", "0") == paper.command.UNFINISHED
+    for again in ([], ["--verify", "1"], ["--report"]):  # the first goes on
+        main(*again)
+        assert "were kept from commit another or before: 1." in page()
+    assert main("--force") == 0
+    assert "were kept" not in page()
 
 
 def test_the_seed_decides_and_not_the_order_of_the_cells(paper, counted, tmp_path):
