@@ -46,13 +46,20 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
+@pytest.fixture(autouse=True)
+def chosen_backend(request):
+    """Each test begins on the linear algebra of the whole run, whatever one before it has selected."""
+    wanted = "eigen" if request.config.getoption("--eigen") else "library"
+    assert _core.backend() == wanted
+    yield
+    _core.select_backend(name=wanted)
+
+
 @pytest.fixture(params=["library", "eigen"])
-def backend(request):
+def backend(request, chosen_backend):
     """Each test with this fixture runs on SciPy's BLAS and on the built-in routines."""
-    before = _core.backend()
     _core.select_backend(name=request.param)
-    yield request.param
-    _core.select_backend(name=before)
+    return request.param
 
 
 @pytest.fixture(params=[1, 2, 5])

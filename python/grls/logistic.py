@@ -9,6 +9,7 @@ import numpy as np
 
 from . import kernels
 from ._models.classification import Classification, row_counts, winner
+from ._models.deviations import standard_deviations
 from ._models.logistic_loss import (
     LogisticLoss,
     MultinomialLoss,
@@ -352,7 +353,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         values = super().decision_function(X)
         if not return_std:
             return values
-        return values, self._shaped(np.sqrt(np.maximum(self._laplace_variance(X), 0)))
+        return values, self._shaped(standard_deviations(self._laplace_variance(X)))
 
     def _fitted_loss(self) -> tuple[SolverFeatures, LogisticLoss]:
         training = self._fitted_training()

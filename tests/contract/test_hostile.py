@@ -14,7 +14,7 @@ from grls import _core
 from grls._solvers import memory
 from grls._solvers.runtime import interruptible
 from grls.features import GeodesicKNN, PolynomialTrend
-from grls.kernels import ArcCosine, Gaussian, Polyharmonic, Polynomial
+from grls.kernels import ArcCosine, Function, Gaussian, Polyharmonic, Polynomial
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -336,8 +336,11 @@ def little_memory(monkeypatch):
 
 def test_a_kernel_matrix_beyond_memory_is_refused(little_memory):
     points = np.zeros((4000, 1))
-    with pytest.raises(MemoryError, match="a kernel matrix of 4000 times 4000 values"):
-        Gaussian(1.0)(points)
+    for kernel in (Gaussian(1.0), Function(lambda X, Z: pytest.fail("called"))):
+        with pytest.raises(MemoryError, match="a kernel matrix of 4000 times 4000 values"):
+            kernel(points)
+        with pytest.raises(MemoryError, match="a kernel matrix of 4000 times 5000 values"):
+            kernel(points, np.zeros((5000, 1)))
 
 
 def test_a_covariance_beyond_memory_is_refused_before_the_factor_is_made(little_memory):

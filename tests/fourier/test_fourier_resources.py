@@ -1,6 +1,7 @@
 """What a fit of many rows takes: memory, and Ctrl-C at any time."""
 
 import os
+import signal
 import subprocess
 import sys
 import tracemalloc
@@ -111,3 +112,24 @@ def test_ctrl_c_stops_a_fit_at_any_stage_and_leaves_the_model_as_it_was():
     print(f"delay {delay:.2f} s")
     assert delay < 30  # far below what is left of the fit on a slow machine
     assert score > 0.8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's, of a fork beside threads
+def test_a_forked_child_fits_and_predicts_after_its_parent():
+    """The threads of the transforms are not forked: a child that waited for them would wait for ever."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3000, 2))
+    y = np.sin(5 * X[:, 0])
+    model = FourierGRLSRegressor(Gaussian(0.5), regularization=1e-3).fit(X, y)
+    expected = model.predict(X)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(600)
+        try:
+            before = np.abs(model.predict(X) - expected).max()
+            after = np.abs(model.fit(X, y).predict(X) - expected).max()
+            os._exit(0 if max(before, after) < 1e-9 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -8,6 +8,7 @@ are told, and depend on what else the machine does.
 import argparse
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -40,6 +41,34 @@ def _topics(m):
     return sparse.csr_matrix(rng.poisson(0.2, size=(m, 400)).astype(float)), None
 
 
+def _groups(m):
+    return *_data(m), {"groups": np.arange(m) % (m // 20)}
+
+
+def _counts(m):
+    X, y = _data(m)
+    return X, np.random.default_rng(0).poisson(np.exp(y / 2)).astype(float)
+
+
+def _map(m):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(m, 2))
+    return X, np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=m)
+
+
+class _Tasks(grls.TransferPrior):
+    """`TransferPrior` of three tasks made of one."""
+
+    def fit(self, X, y):
+        return super().fit([(X, y), (X, y + X[:, 2]), (X, y - X[:, 3])])
+
+    def get_params(self, deep=False):
+        return {}
+
+    def set_params(self):
+        return self
+
+
 # An estimator, its data for so many rows, and rows for a second or more on a quiet machine.
 FITS = {
     "least squares": (lambda: grls.GRLSRegressor(G, regularization=0.1), _data, 4000),
@@ -49,7 +78,9 @@ FITS = {
         _data,
         900,
     ),
-    "groups": (lambda: grls.GRLSRegressor(G, regularization="gcv"), _data, 2500),
+    "validated": (lambda: grls.GRLSRegressor(G, regularization="gcv"), _data, 2500),
+    "groups": (lambda: grls.GRLSRegressor(G, regularization="logo"), _groups, 2500),
+    "noise": (lambda: grls.GRLSRegressor(G, noise="learn"), _data, 800),
     "kernel chosen": (lambda: grls.GRLSRegressor(), _data, 800),
     "conjugate gradients": (lambda: grls.GRLSRegressor(G, solver="cg", regularization=1e-4), _data, 6000),
     "conjugate gradients, γ": (lambda: grls.GRLSRegressor(G, solver="cg", regularization="gcv"), _data, 4000),
@@ -70,6 +101,17 @@ FITS = {
         _data,
         20000,
     ),
+    "centres, classes": (lambda: grls.NystromGRLSClassifier(G, n_centers=1000), _labels, 30000),
+    "centres, counts": (
+        lambda: grls.NystromGRRegressor(G, loss="poisson", n_centers=500, regularization=1e-4),
+        _counts,
+        20000,
+    ),
+    "modes": (
+        lambda: grls.FourierGRLSRegressor(Gaussian(0.05), features="linear", regularization="reml"),
+        _map,
+        200_000,
+    ),
     "machine": (lambda: grls.SVMGBClassifier(G, C=100.0, features="linear"), _labels, 5000),
     "machine, inner points": (lambda: grls.SVMGBClassifier(G, C=10.0, solver="ipm"), _labels, 2000),
     "machine, folds": (lambda: grls.SVMGBClassifier(G, C="cv"), _labels, 1500),
@@ -79,6 +121,20 @@ FITS = {
     "one class": (lambda: grls.OneClassSVMGB(G, features="linear", nu=0.3, tol=1e-8), _data, 6000),
     "quantiles": (lambda: grls.GRRegressor(G, loss="quantile", regularization=1e-4), _data, 3000),
     "huber": (lambda: grls.GRRegressor(G, loss="huber", regularization=1e-4), _data, 3000),
+    "counts": (lambda: grls.GRRegressor(G, loss="poisson", regularization=1e-3), _counts, 2000),
+    "bands": (
+        lambda: grls.conformal.ConformalRegressor(
+            grls.GRLSRegressor(G), kernel=G, regularization="auto", random_state=0
+        ),
+        _data,
+        1500,
+    ),
+    "prior, classes": (
+        lambda: grls.PriorRLSClassifier(regularization="loo"),
+        lambda m: (_data(m, 1200)[0], _labels(m)[1]),
+        1500,
+    ),
+    "transfer": (lambda: _Tasks(), lambda m: _data(m, 300), 1500),
     "prior": (lambda: grls.PriorRLSRegressor(regularization="loo"), lambda m: _data(m, 1200), 1500),
     "prior, gradients": (
         lambda: grls.PriorRLSRegressor(regularization=1e-8, solver="cg"),
@@ -96,7 +152,7 @@ FITS = {
 
 def _small(name):
     make, data, _ = FITS[name]
-    X, y = data(60)
+    X, y, *given = data(60)
     if isinstance(X, np.ndarray) and X.shape[1] > 20:
         X = X[:, :20]
     model = make()
@@ -104,19 +160,23 @@ def _small(name):
         model.set_params(n_centers=20)
     if "n_components" in model.get_params() and (model.get_params()["n_components"] or 0) > 10:
         model.set_params(n_components=5)
-    return model, X, y
+    return model, X, y, *given
+
+
+def _fit(model, X, y, given=None):
+    return model.fit(X, y, **(given or {}))
 
 
 def interrupted(name, after):
     """Interrupt a fit after so many seconds. Returns the delay, or None where the fit was done before."""
-    model, X, y = _small(name)
+    model, *small = _small(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X, y)
+        _fit(model, *small)
         _, data, rows = FITS[name]
-        X_large, y_large = data(rows)
+        large = data(rows)
         model.set_params(**FITS[name][0]().get_params(deep=False))
-        before = {key: id(value) for key, value in vars(model).items()}
+        before = {key: id(value) for key, value in vars(model).items()}, pickle.dumps(model)
         sent = []
 
         def send():
@@ -127,17 +187,15 @@ def interrupted(name, after):
         delay = None
         try:
             timer.start()
-            model.fit(X_large, y_large)
+            _fit(model, *large)
             timer.cancel()
             timer.join()
         except KeyboardInterrupt:
             delay = time.perf_counter() - sent[0]
-            assert {key: id(value) for key, value in vars(model).items()} == before, (
-                "the earlier fit is not whole"
-            )
-        again, X, y = _small(name)
-        model.set_params(**again.get_params(deep=False))
-        model.fit(X, y)  # usable
+            after = {key: id(value) for key, value in vars(model).items()}, pickle.dumps(model)
+            assert after == before, "the earlier fit is not whole"
+        model.set_params(**_small(name)[0].get_params(deep=False))
+        _fit(model, *small)  # usable
     return delay
 
 

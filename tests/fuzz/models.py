@@ -5,6 +5,7 @@ times a change at random; then what a fitted model can be asked, two things at a
 """
 
 import functools
+import inspect
 import pickle
 import warnings
 
@@ -109,6 +110,22 @@ BUILD = {
     ),
     "huber": lambda: (grls.GRRegressor(G, loss="huber", regularization=0.1).fit(X, Y), NEW),
     "poisson": lambda: (grls.GRRegressor(G, loss="poisson", regularization=0.1).fit(X, COUNTS), NEW),
+    "gamma": lambda: (grls.GRRegressor(G, loss="gamma", regularization=0.1).fit(X, np.exp(Y)), NEW),
+    "conjugate gradients": lambda: (grls.GRLSRegressor(G, solver="cg", regularization=0.1).fit(X, Y), NEW),
+    "learnt noise": lambda: (grls.GRLSRegressor(G, noise="learn").fit(X, Y), NEW),
+    "kernel chosen": lambda: (grls.GRLSRegressor().fit(X, Y), NEW),
+    "ConformalRegressor": lambda: (
+        grls.conformal.ConformalRegressor(grls.GRLSRegressor(G, regularization=0.1), alpha=0.3).fit(X, Y),
+        NEW,
+    ),
+    "FourierGRLSRegressor": lambda: (
+        grls.FourierGRLSRegressor(k.Matern(1.0).on([0, 1]), features="linear", regularization=0.1).fit(X, Y),
+        NEW,
+    ),
+    "NystromGRRegressor": lambda: (
+        grls.NystromGRRegressor(G, loss="poisson", n_centers=8, regularization=0.1).fit(X, COUNTS),
+        NEW,
+    ),
     "NystromGRLSRegressor": lambda: (
         grls.NystromGRLSRegressor(G, n_centers=8, regularization=0.1).partial_fit(X, Y),
         NEW,
@@ -159,6 +176,17 @@ def fitted(name):
     return pickle.dumps(model), points, list(_ways(model))
 
 
+def kinds():
+    """Return the types of all models, and of what they are made of."""
+
+    def found(thing, depth=5):
+        yield type(thing)
+        for _, part in _parts(thing) if depth else []:
+            yield from found(part, depth - 1)
+
+    return {kind for name in BUILD for kind in found(pickle.loads(fitted(name)[0]))}
+
+
 def _parts(thing):
     """Return the parts of a thing by their names, each name a pair: how it is reached, and the key."""
     if isinstance(thing, dict):
@@ -197,20 +225,35 @@ def _put(thing, step, value):
         object.__setattr__(thing, key, value)
 
 
+def _parameters(model, method):
+    """Return the names of what a method takes, nothing where there is none."""
+    return inspect.signature(getattr(model, method)).parameters if hasattr(model, method) else {}
+
+
+def _second(method, given, points):
+    """Return the standard deviations that a method gives beside its values."""
+    return method(points, return_std=True, **given)[1]
+
+
 def _asked(model, points):
     """Return what a model can be asked, by name."""
     asked = {}
     for method in ("predict", "predict_proba", "decision_function", "transform"):
         if hasattr(model, method):
             asked[method] = getattr(model, method)
+    noise = {"with_noise": True, "noise": 0.1} if getattr(model, "_knows_noise", False) else {}
+    for method in ("predict", "decision_function", "linear_predictor"):
+        if "return_std" in _parameters(model, method):
+            given = noise if method == "predict" else {}
+            asked[f"{method}, std"] = functools.partial(_second, getattr(model, method), given)
     if isinstance(model, grls.GRLSRegressor):
-        noise = {"with_noise": True, "noise": 0.1} if getattr(model, "_knows_noise", False) else {}
-        asked["std"] = lambda points: model.predict(points, return_std=True, **noise)[1]
         asked["cov"] = lambda points: model.predict(points, return_cov=True)[1]
         asked["gradient"] = lambda points: model.predict(points, return_gradient=True)[1]
         asked["draws"] = lambda points: model.sample_y(points, 2)
+    if hasattr(model, "predict_interval"):  # whose ends may be infinite
+        asked["interval"] = lambda points: np.nan_to_num(model.predict_interval(points), nan=np.nan)
     if hasattr(model, "decompose"):
-        asked["decompose"] = lambda points: (model.decompose(points), np.zeros(0))[1]
+        asked["decompose"] = lambda points: np.stack(model.decompose(points))
     if hasattr(model, "inverse_transform"):
         asked["inverse_transform"] = lambda points: model.inverse_transform(np.ones((2, 2)))
     return asked

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 
+import grls
 import numpy as np
 import pytest
 from fuzz import bindings, certificates, every_file, extremes, interrupts, models
@@ -51,6 +52,21 @@ def test_the_calls_that_are_changed_are_right(kind):
             continue
         answered += 1
     assert answered >= 4
+
+
+def estimators():
+    """Return all classes that users can fit."""
+    public = {getattr(grls, name) for name in grls.__all__} | {grls.conformal.ConformalRegressor}
+    return {thing for thing in public if hasattr(thing, "fit")}
+
+
+def test_every_estimator_is_tampered_with():
+    assert estimators() <= models.kinds()
+
+
+def test_every_estimator_is_interrupted():
+    kinds = {kind for make, _, _ in interrupts.FITS.values() for kind in type(make()).__mro__}
+    assert estimators() <= kinds
 
 
 def test_tampered_models_answer_with_numbers_or_refuse():

@@ -71,8 +71,9 @@ def test_zero_forgets_the_features_and_infinity_frees_them():
     assert_allclose(nearly.feature_coef_std_, free.feature_coef_std_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("criterion", ["loo", "gcv"])
-@pytest.mark.parametrize("t", [0.5, np.inf])
+@pytest.mark.parametrize(
+    ("criterion", "t"), [("loo", 0.5), ("loo", np.inf), ("gcv", 0.5), ("gcv", np.inf), ("reml", 0.5)]
+)
 def test_the_criteria_with_a_prior_equal_dense_numpy(criterion, t):
     X, y, weights = data()
     grid = [1e-3, 1e-1]
@@ -80,10 +81,42 @@ def test_the_criteria_with_a_prior_equal_dense_numpy(criterion, t):
         KERNEL, features="linear", regularization=criterion, regularization_grid=grid, feature_variance=t
     ).fit(X, y, sample_weight=weights)
     K = with_prior(X, model.features_.transform(X), 1e7 if np.isinf(t) else t, weights)
-    oracle = {"loo": reference.mean_squared_leave_one_out, "gcv": reference.gcv}[criterion]
+    oracle = {
+        "loo": reference.mean_squared_leave_one_out,
+        "gcv": reference.gcv,
+        "reml": reference.reml,
+    }[criterion]
     for g, gamma in enumerate(grid):
         expected = oracle(K, np.ones((40, 1)), y, gamma, weights)
         assert_allclose(model.criterion_path_[g], expected, rtol=1e-4 if np.isinf(t) else 1e-8)
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("criterion", ["loo", "gcv"])
+def test_auto_takes_features_that_nearly_depend_on_each_other(criterion, apart):
+    """The criterion of a variance that was chosen is that of a fit which is given it.
+
+    Topics of few documents are such features: two are of one document, but for a trace in another.
+    """
+    X, y, _ = data()
+    topics = np.zeros((len(X), 2))
+    topics[7], topics[9, 0] = (0.04, 0.2), apart
+    X = np.c_[X, topics]
+
+    def fitted(variance, grid):
+        model = GRLSRegressor(
+            KERNEL.on([0, 1, 2]),
+            features=Columns([2, 3, 4]),
+            regularization=criterion,
+            regularization_grid=grid,
+            feature_variance=variance,
+        )
+        return model.fit(X, y)
+
+    chosen = fitted("auto", 20)
+    at = list(chosen.regularization_path_).index(chosen.regularization_)
+    again = fitted(chosen.feature_variance_, [chosen.regularization_])
+    assert_allclose(again.criterion_path_[0], chosen.criterion_path_[at], rtol=1e-8)
 
 
 def test_auto_uses_good_features_and_lets_useless_ones_fade():

@@ -38,8 +38,8 @@ def drawn(count, seed, cpp, only):
 def tried(trial, place, files, seconds, log):
     """What became of one fault: a record of a line."""
     start, who = time.monotonic(), ""
-    line = _line(place)
-    if reason(place.file, line, place.old, place.new):
+    line = place.marked_in((ROOT / place.file).read_text(encoding="utf-8"))
+    if reason(place.file, line, place.new):
         return asdict(place) | {"text": line, "verdict": "survived", "by": "not tried", "seconds": 0.0}
     if not trial.prepare(place):
         verdict = "does not compile"
@@ -60,22 +60,17 @@ def _key(record):
     return record["file"], record["start"], record["new"]
 
 
-def _line(place):
-    return (ROOT / place.file).read_text(encoding="utf-8").splitlines()[place.line - 1].strip()
-
-
 def report(file):
     """Print the survivors, with the reason where one is known to compute the same, and the share killed."""
     records = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
     records = [record for record in records if record["verdict"] in ("killed", "survived")]
     killed = equivalent = 0
     for record in records:
-        why = reason(*(record[name] for name in ("file", "text", "old", "new")))
+        why = reason(*(record[name] for name in ("file", "text", "new")))
         killed += record["verdict"] == "killed"
         equivalent += record["verdict"] == "survived" and why is not None
         if record["verdict"] == "survived":
-            change = f"{record['old']} -> {record['new'] or 'nothing'}"
-            print(f"{record['file']}:{record['line']}  {change}   {record['text']}")
+            print(f"{record['file']}:{record['line']}  -> {record['new'] or 'nothing'}   {record['text']}")
             print(f"    {'computes the same: ' + why if why else 'SURVIVED'}")
     share = (killed + equivalent) / len(records) if records else float("nan")
     print(f"{len(records)} faults: {killed} killed, {equivalent} compute the same, "

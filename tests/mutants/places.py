@@ -51,6 +51,12 @@ class Place:
         assert source[self.start : self.stop] == self.old
         return source[: self.start] + self.new + source[self.stop :]
 
+    def marked_in(self, source):
+        """The line of the source, with marks around what is changed."""
+        first, last = source.rfind("\n", 0, self.start) + 1, source.find("\n", self.stop)
+        last = len(source) if last < 0 else last
+        return f"{source[first : self.start]}«{self.old}»{source[self.stop : last]}".strip()
+
 
 def other_number(text):
     """A number near to that of a literal, or None where the literal is not a plain decimal."""

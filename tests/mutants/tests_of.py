@@ -42,6 +42,7 @@ TESTS_OF = {
     ],
     "python/grls/mercer.py": ["models/test_mercer.py"],
     "python/grls/nystrom.py": ["nystrom"],
+    "python/grls/one_class.py": ["models/test_one_class.py"],
     "python/grls/nystrom_losses.py": ["nystrom/test_smooth.py"],
     "python/grls/prior.py": [
         "models/test_prior.py",

@@ -73,28 +73,23 @@ def test_leave_one_out_of_a_classifier_equals_refits():
 @pytest.mark.parametrize(
     "m", [3, 33, 64, 65, 97, 300, 700]
 )  # around one, two and many blocks of the reduction
-@pytest.mark.parametrize("backend", ["library", "eigen"])
 @pytest.mark.parametrize("shifts", [[1e-3, 1.0, 30.0], [1e-3], [30.0]])  # one comes from a factor
 def test_the_path_equals_dense_numpy(m, backend, shifts):
     X, y, weights = data(m)
     Phi = KERNEL(X)
     T = np.ones((m, 1))
     shifts = np.array(shifts)
-    _core.select_backend(name=backend)
-    try:
-        path = _core.path(
-            formula=None,
-            data=Phi,
-            T=T,
-            Y=y[:, None],
-            weights=weights,
-            shifts=shifts,
-            relative=False,
-            leave_one_out=True,
-            tolerance=1e-12,
-        )
-    finally:
-        _core.select_backend(name="library")
+    path = _core.path(
+        formula=None,
+        data=Phi,
+        T=T,
+        Y=y[:, None],
+        weights=weights,
+        shifts=shifts,
+        relative=False,
+        leave_one_out=True,
+        tolerance=1e-12,
+    )
     perpendicular, _ = reference.reduced(Phi, T, weights)
     s = np.sqrt(weights)
     for g, shift in enumerate(shifts):

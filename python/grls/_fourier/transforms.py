@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -39,9 +40,20 @@ def slices(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
+_process = os.getpid()
+
+
+def _threads() -> int:
+    """Return how many threads a transform may use: one in a forked child.
+
+    OpenMP's threads are not forked, and a child that asks for those of its parent waits for ever.
+    """
+    return get_num_threads() if os.getpid() == _process else 1
+
+
 def _plan(kind: int, shape: tuple[int, ...]) -> Any:
     sign = -1 if kind == 1 else 1
-    return _finufft().Plan(kind, shape, 1, _PRECISION, sign, nthreads=get_num_threads())
+    return _finufft().Plan(kind, shape, 1, _PRECISION, sign, nthreads=_threads())
 
 
 def wave_sums(modes: Modes, points: FloatArray, columns: FloatArray) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._models.deviations import standard_deviations
 from .._models.regression import RegressionFunction
 from .._models.regression_summary import CoefficientErrors, Scales, coefficient_table, output_of, title
 from .._models.samples import FreeFeatures
@@ -109,7 +110,7 @@ class FourierUncertainty(RegressionFunction):
         variance = self._variance(checked, T)[:, None] * self.kernel_variance_
         if with_noise:
             variance = variance + self.noise_variance_
-        return mean, np.asarray(self._shaped(np.sqrt(np.maximum(variance, 0.0))))
+        return mean, np.asarray(self._shaped(standard_deviations(variance)))
 
     def _variance(self, points: FloatArray, T: FloatArray) -> FloatArray:
         """Return the variance (n,) of the function at points, in units of the kernel's."""

@@ -15,6 +15,7 @@ from .._solvers.matrix_free import MatrixFree, MatrixFreePosterior
 from .._solvers.posterior import Posterior
 from .._validation import FloatArray, integer
 from ..kernels import Function
+from .deviations import standard_deviations
 from .draws import correlated
 from .feature_prior import beside
 from .fitted import FittedProblem
@@ -273,7 +274,7 @@ class PosteriorFunction(RegressionFunction):
     ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
         if hasattr(self, "_groups"):
             raise ValueError("decompose(return_std=True) does not go with features=Groups(…); predict does")
-        learnt = np.sqrt(np.maximum(self._in_units(self._posterior(len(T)).learnt(points)), 0))
+        learnt = standard_deviations(self._in_units(self._posterior(len(T)).learnt(points)))
         if self._undefined:  # a kernel that is known up to polynomials: which part has them?
             learnt[:] = np.nan
         terms = {name: self._shaped(self._deviation(a)) for name, a in columns.items()}
@@ -283,6 +284,7 @@ class PosteriorFunction(RegressionFunction):
         """Return the standard deviation (n, k) of a combination (n, l) of the features' coefficients."""
         covariance = self._computed_cov  # (k, l, l)
         variance = np.einsum("np,kpq,nq->nk", columns, covariance, columns, optimize=True)
+        std = standard_deviations(variance)
         if np.any(columns[:, self._undefined]):
-            variance[:] = np.nan
-        return np.asarray(np.sqrt(np.maximum(variance, 0)))
+            std[:] = np.nan
+        return std

@@ -58,7 +58,7 @@ def require_groups(training: Training) -> None:
     require_rows_alone(training.features, "a group")
     found = dependent_without(training.T, samples.weights, Groups.of_labels(samples.labels))
     if found is not None:
-        name, feature = samples.group_names[found[0]], training.features.names[found[1]]
+        name, feature = samples.group_names.tolist()[found[0]], training.features.names[found[1]]
         raise ValueError(
             f"without the group {name!r} nothing tells the coefficient of the feature {feature}: the "
             "features are dependent in the other rows; join groups, or leave out that feature"

@@ -15,6 +15,7 @@ from .._selection.starts import drawn_rows
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray, real, sample_weights
 from ..kernels.polynomials import polynomial_columns
+from .deviations import standard_deviations
 from .families import FAMILIES, Family, FamilyRows
 from .family_loss import FamilyLoss
 from .predictive import mixture_quantiles
@@ -258,7 +259,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         eta = eta if known is None else eta + known[:, None]
         if not return_std:
             return eta, np.zeros_like(eta)
-        return eta, np.sqrt(np.maximum(self._laplace_variance(X) * self._scales_fit, 0))
+        return eta, standard_deviations(self._laplace_variance(X) * self._scales_fit)
 
     def _deviations(
         self, points: Any, T: FloatArray, columns: dict[str, FloatArray]
@@ -273,15 +274,16 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
 
         def of_features(a: FloatArray) -> FloatArray:
             variance = self._variance_of(lambda rows: np.zeros((m, len(a[rows]))), np.zeros(len(a)), a)
+            std = standard_deviations(variance * self._scales_fit)
             if np.any(a[:, undefined]):
-                variance[:] = np.nan
-            return self._shaped(np.sqrt(np.maximum(variance * self._scales_fit, 0)))
+                std[:] = np.nan
+            return self._shaped(std)
 
         variance = self._variance_of(kernel_at, self.kernel_.diagonal(points), np.zeros_like(T))
+        learnt = standard_deviations(variance * self._scales_fit)
         if undefined:  # a kernel that is known up to polynomials: which part has them?
-            variance[:] = np.nan
-        learnt = self._shaped(np.sqrt(np.maximum(variance * self._scales_fit, 0)))
-        return of_features(T), learnt, {name: of_features(a) for name, a in columns.items()}
+            learnt[:] = np.nan
+        return of_features(T), self._shaped(learnt), {name: of_features(a) for name, a in columns.items()}
 
     def _predict_smooth(self, X: Any, return_std: bool, offset: Any, exposure: Any) -> Any:
         """Return means, and with `return_std` their standard deviations."""

@@ -16,6 +16,7 @@ from ..features._gradient import column_spreads
 from ..kernels.polynomials import polynomial_columns
 from .chosen import Chosen
 from .cross_validation import CrossValidation, leave_out
+from .deviations import require_finite, standard_deviations
 from .fitted import FittedProblem
 from .gradient import function_gradient, require_differentiable
 from .posterior import PosteriorFunction
@@ -220,17 +221,13 @@ class Uncertainty(PosteriorFunction):
     ) -> FloatArray:
         """Return standard deviations (n, k) at points, or the covariance (n, n, k)."""
         variance = self._function_variance(points, T, covariance=return_cov)  # (n[, n], k)
-        if not np.isfinite(variance).all():
-            raise ValueError(
-                "the variances of the model function are not finite: the rows are too large for the kernel "
-                "or the features, or the arrays of this model were changed after the fit"
-            )
+        require_finite(variance)
         if unconditional:
             self._add_estimation_variance(points, T, variance)
         if with_noise:
             own = np.einsum("iik->ik", variance) if return_cov else variance  # a view
             own += self._noise_at(noise, points)[:, None] * self.noise_variance_
-        return variance if return_cov else np.asarray(np.sqrt(np.maximum(variance, 0)))
+        return variance if return_cov else standard_deviations(variance)
 
     def _noise_at(self, noise: Any, points: Any) -> FloatArray:
         """Return the noise at new points, checked, in units of `noise_variance_`, (n,)."""

@@ -84,10 +84,15 @@ class CentrePosterior:
             rows = beside(points, Z, self.penalised.variance)
         return self.at_rows(rows, T, covariance=covariance)
 
+    def knows(self, codes: Any) -> Any:
+        """Return whether the groups of rows were there in training, (n,)."""
+        assert self.groups is not None
+        return codes < len(self.groups.levels)
+
     def _in_groups(self, points: Any, T: FloatArray, codes: Any) -> FloatArray:
         assert self.groups is not None
         kernel, X = self.centers.kernel, self.centers.X
-        known = np.flatnonzero(codes < len(self.groups.levels))
+        known = np.flatnonzero(self.knows(codes))
         out = np.full(len(codes), np.nan)
         for start in range(0, len(known), _ROWS):
             rows = known[start : start + _ROWS]

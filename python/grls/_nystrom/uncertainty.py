@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._models.cross_validation import CrossValidation
+from .._models.deviations import require_finite, standard_deviations
 from .._models.regression import RegressionFunction
 from .._models.regression_summary import (
     CoefficientErrors,
@@ -145,6 +146,7 @@ class CentreUncertainty(RegressionFunction):
         if with_noise:
             own = np.einsum("iik->ik", spread) if return_cov else spread  # a view
             own += self.noise_variance_
+        require_finite(spread if codes is None else spread[posterior.knows(codes)])
         if not return_cov:
             spread = np.sqrt(np.maximum(spread, 0))
         mean = self._shaped(feature_part + learnt_part)
@@ -156,7 +158,7 @@ class CentreUncertainty(RegressionFunction):
         posterior = self._require_posterior("return_std")
         if posterior.groups is not None:
             raise ValueError("decompose(return_std=True) does not go with features=Groups(…); predict does")
-        learnt = np.sqrt(np.maximum(posterior.learnt(points)[:, None] * self.kernel_variance_, 0))
+        learnt = standard_deviations(posterior.learnt(points)[:, None] * self.kernel_variance_)
         if len(self._undefined):
             learnt[:] = np.nan
         terms = {name: self._shaped(self._deviation(a)) for name, a in columns.items()}
@@ -165,9 +167,10 @@ class CentreUncertainty(RegressionFunction):
     def _deviation(self, columns: FloatArray) -> FloatArray:
         """Return the standard deviation (n, k) of a combination (n, l) of the features' coefficients."""
         variance = np.einsum("np,kpq,nq->nk", columns, self._computed_cov, columns, optimize=True)
+        std = standard_deviations(variance)
         if np.any(columns[:, self._undefined]):
-            variance[:] = np.nan
-        return np.asarray(np.sqrt(np.maximum(variance, 0)))
+            std[:] = np.nan
+        return std
 
     def cross_validate(
         self, X: Any, y: Any = None, sample_weight: Any = None, cv: Any = 5, groups: Any = None

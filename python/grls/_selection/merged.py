@@ -96,17 +96,20 @@ class Merged(Generic[P]):
         return np.bincount(self.place, self.weights).astype(np.float64)
 
     def prior(self, path: Path, g: int, variance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return D, (S + τI)⁻¹ and r of the penalised features: B becomes B + D(S + τI)⁻¹Dᵀ, c gains D(…)r.
+        """Return D, (S + τCCᵀ)⁻¹ and r of the penalised features: B becomes B + D(…)⁻¹Dᵀ, c gains D(…)⁻¹r.
 
-        The path has D, S and r in orthonormal coordinates Cβ of all features, and C = DᵀW½T.
+        The path has D, S and r in orthonormal coordinates Cβ of all features, and C = DᵀW½T. Directions of
+        features that are not penalised are left out, for they stay free. Nothing is divided by C, so that
+        features may depend on each other as far as rounding lets them.
         """
-        p = [list(path.kept).index(q) for q in self.penalised or [] if q in path.kept]
+        penalised = np.isin(path.kept, list(self.penalised or []))
         D = path.D[g]
         C = D.T @ (np.sqrt(self.point_weights)[:, None] * self.problem.T[:, path.kept])
-        inverse = np.linalg.inv(C)
-        S = inverse @ path.schur[g] @ inverse.T
-        held_back = np.linalg.inv(S[np.ix_(p, p)] + variance * np.eye(len(p)))
-        return np.asarray((D @ inverse.T)[:, p]), np.asarray(held_back), np.asarray((inverse @ path.r[g])[p])
+        free = C[:, ~penalised]
+        Z = np.linalg.qr(free, mode="complete")[0][:, free.shape[1] :]
+        held = Z.T @ C[:, penalised]
+        inverse = np.linalg.inv(Z.T @ path.schur[g] @ Z + variance * (held @ held.T))
+        return np.asarray(D @ Z), np.asarray(inverse), np.asarray(Z.T @ path.r[g])
 
     @cached_property
     def left_out(self) -> FloatArray:

@@ -254,7 +254,10 @@ class Judge:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for v, t in enumerate(variances):
                 for g in definite:
-                    out[v, g] = self(int(g), t)
+                    try:
+                        out[v, g] = self(int(g), t)
+                    except np.linalg.LinAlgError:  # rounding has left S + τCCᵀ singular: no value here
+                        continue
                 if self.path.vanishes and np.isinf(t) and definite.size:
                     # Free features and no kernel beside them: γ is without effect, but for the rounding
                     # errors of the model, of which the largest γ has the fewest.

@@ -21,6 +21,7 @@ __all__ = [
     "diagonal",
     "input_gradient",
     "matrix",
+    "require_room",
     "times",
 ]
 
@@ -78,13 +79,16 @@ class StoredGram:
         return X[rows][:, rows]
 
 
+def require_room(n: int, p: int) -> None:
+    """MemoryError where there is none for a matrix of kernel values."""
+    size = 8.0 * n * p
+    if size > _SMALL:
+        memory.require(size, f"a kernel matrix of {n} times {p} values", "take fewer rows at a time")
+
+
 def matrix(formula: Formula, X: Any, Z: Any) -> FloatArray:
     """Return the kernel values between the rows of two matrices, (n, p)."""
-    size = 8.0 * X.shape[0] * Z.shape[0]
-    if size > _SMALL:
-        memory.require(
-            size, f"a kernel matrix of {X.shape[0]} times {Z.shape[0]} values", "take fewer rows at a time"
-        )
+    require_room(X.shape[0], Z.shape[0])
     a, b = alike(X, Z)
     return _core.kernel_matrix(formula=formula, a=a, b=b, threads=get_num_threads())
 

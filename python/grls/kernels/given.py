@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from .._solvers.kernel_values import Gram
+from .._solvers.kernel_values import Gram, require_room
 from .._validation import FloatArray, require_symmetric
 from .base import Kernel
 
@@ -40,6 +40,7 @@ class Function(Kernel):
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
         """Return the matrix of the function's values, checked."""
+        require_room(X.shape[0], Z.shape[0])
         values: NDArray[Any] = check_array(
             self.function(X, Z), dtype=np.float64, order="C", input_name="the kernel function's values"
         )
