@@ -158,6 +158,18 @@ def run(step: Step, log: Log, sources: str, a: argparse.Namespace) -> bool:
     return True
 
 
+def changed(before: str, after: str) -> list[str]:
+    """Return the files that differ between two states of the sources."""
+    files: list[str] = []
+    for name, *trees in zip(MEASURED, before.split("-"), after.split("-"), strict=False):
+        if trees[0] != trees[1]:
+            found = subprocess.run(
+                ["git", "diff", "--name-only", *trees], cwd=ROOT, check=False, capture_output=True, text=True
+            )
+            files += [f"{name}/{file}" for file in found.stdout.split()] or [name]
+    return files
+
+
 def told(step: Step, log: Log, sources: str) -> str:
     """Return the line of a step in the list."""
     known = log.get(step.name, {})
@@ -196,6 +208,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wanted = (not a.only or step.name in a.only) and (a.force or not current)
         if wanted and not run(step, log, sources, a):
             failed.append(step.name)
+    if a.what == "list":
+        older = {str(known["sources"]) for known in log.values() if known.get("sources", sources) != sources}
+        for before in sorted(older):
+            print(f"since {before} these have changed: {', '.join(changed(before, sources)) or 'unknown'}")
     if failed:
         print(f"failed: {', '.join(failed)}; the same command tries these again")
     return bool(failed)

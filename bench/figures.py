@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -25,8 +26,13 @@ WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 Row = dict[str, str]
 
 
+_read: set[str] = set()  # the tables that the sentences were made from
+_PAGES = {"tabular/results_1000": "tabular/report_1000"}  # of tables whose page has another name
+
+
 def rows(table: str, /, **where: object) -> list[Row]:
     """Return the rows of a table of results whose columns have the values that are asked for."""
+    _read.add(table)
     with (RESULTS / f"{table}.csv").open(encoding="utf-8", newline="") as file:
         found = [row for row in csv.DictReader(file) if all(row[k] == str(v) for k, v in where.items())]
     if not found:
@@ -184,10 +190,28 @@ def components() -> str:
 BULLETS: list[Callable[[], str]] = [words, tables, digits, gamma, machines, many_rows, limit, components]
 
 
+def commits(tables: set[str]) -> dict[str, list[str]]:
+    """Return which commits tables were measured at, and the pages that say so."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for table in sorted(tables):
+        page = _PAGES.get(table, table)
+        told = re.search(r"; commit (\S+?);", (RESULTS / f"{page}.md").read_text(encoding="utf-8"))
+        found[told[1] if told else "unknown"].append(page)
+    return found
+
+
+def origin() -> str:
+    """Return a sentence on the commits that the list was measured at; the most frequent first."""
+    (commit, _), *others = sorted(commits(_read).items(), key=lambda item: -len(item[1]))
+    told = "".join(f"; {', '.join(pages)} at `{other}`" for other, pages in others)
+    return f"Measured at commit `{commit}`{told}. `python -m bench list` says what has changed since."
+
+
 def block() -> str:
     """Return the list as it stands in the README, between its marks."""
-    bullets = (textwrap.fill(f"- {bullet()}", 118, subsequent_indent="  ", **WHOLE) for bullet in BULLETS)
-    return "\n".join([BEGIN, "", *bullets, "", END])
+    _read.clear()
+    bullets = [textwrap.fill(f"- {bullet()}", 118, subsequent_indent="  ", **WHOLE) for bullet in BULLETS]
+    return "\n".join([BEGIN, "", *bullets, "", textwrap.fill(origin(), 118, **WHOLE), "", END])
 
 
 def written(text: str) -> str:

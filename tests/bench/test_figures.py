@@ -59,6 +59,16 @@ def test_a_figure_whose_cells_have_changed_says_so(bench, tmp_path, monkeypatch)
     assert bench.figures.age("old") == ""
 
 
+def test_the_readme_names_every_commit_that_its_figures_are_of(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench.figures, "RESULTS", tmp_path)
+    for name, commit in (("a", "123"), ("b", "123"), ("c", "456-dirty")):
+        (tmp_path / f"{name}.md").write_text(f"Measured by x on y; commit {commit}; z.", encoding="utf-8")
+        (tmp_path / f"{name}.csv").write_text("n\n1\n", encoding="utf-8")
+        bench.figures.rows(name)
+    monkeypatch.setattr(bench.figures, "_read", {"a", "b", "c"})
+    assert bench.figures.origin().startswith("Measured at commit `123`; c at `456-dirty`.")
+
+
 def test_a_row_that_is_not_there_is_named(bench):
     with pytest.raises(LookupError, match=r"selection\.csv has no row with .*'nobody'"):
         bench.figures.value("selection", "to_fit", name="nobody")
@@ -120,7 +130,9 @@ def test_a_step_is_run_once_for_the_same_sources(whole_run, tmp_path, monkeypatc
     assert "up to date" in capfd.readouterr().out
     monkeypatch.setattr(whole_run, "sources_now", lambda: "abd")
     assert whole_run.main(["list"]) == 0
-    assert "older than the sources" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert "older than the sources" in told
+    assert "since abc these have changed: " in told
     (tmp_path / "page.md").touch()
     assert whole_run.main(["all"]) == 0
     assert "Zen" in capfd.readouterr().out

@@ -502,6 +502,35 @@ def test_ctrl_c_leaves_the_whole_spectrum_and_the_neighbours(case, rows):
     print(f"delay {float(done.stdout):.2f} s")
 
 
+def deviations(model):
+    return model.predict(X, return_std=True)[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "way", "ask"),
+    [
+        (grls.NystromGRLSRegressor, ("_posterior", "shift"), deviations),
+        (grls.NystromGRLSRegressor, ("_posterior", "factor"), deviations),
+        (grls.NystromGRLSRegressor, ("_computed_cov",), lambda model: model.decompose(X, return_std=True)),
+        (grls.GRLSRegressor, ("_computed_cov",), lambda model: model.decompose(X, return_std=True)),
+        (grls.GRLSRegressor, ("_T_fit",), deviations),
+        (grls.GRLSRegressor, ("_targets_fit",), lambda model: model.predict_interval(X)),
+        (grls.GRLogisticClassifier, ("_T_fit",), lambda model: model.decision_function(X, return_std=True)),
+    ],
+)
+def test_deviations_of_a_tampered_model_are_numbers_or_refused(model, way, ask):
+    given = {"n_centers": 8} if model is grls.NystromGRLSRegressor else {}
+    fitted = model(Gaussian(1.0), features="linear", regularization=0.1, **given)
+    fitted.fit(X, np.arange(len(X)) % 2 if model is grls.GRLogisticClassifier else Y)
+    *holders, name = way
+    holder = fitted
+    for each in holders:
+        holder = vars(holder)[each]
+    object.__setattr__(holder, name, vars(holder)[name] * np.nan)
+    with pytest.raises(ValueError, match=r"changed after the fit|must be (finite|positive)|NaN"):
+        ask(fitted)
+
+
 def test_neighbours_are_the_same_in_parts(monkeypatch):
     labels = RNG.integers(3, size=len(X))
     grid = np.array([[i, j] for i in range(6) for j in range(6)], dtype=float)  # ties everywhere

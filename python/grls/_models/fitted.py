@@ -15,6 +15,14 @@ from ..kernels.polynomials import needed_polynomials
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
 
+def fitted_features(model: Any) -> FloatArray:
+    """Return the features at the samples of a fitted model: columns of NaN would pass for dependent ones."""
+    T: FloatArray = model._T_fit
+    if not np.isfinite(T).all():
+        raise ValueError("features at the samples are not finite: the model was changed after the fit")
+    return T
+
+
 @dataclass(frozen=True)
 class FittedProblem:
     """The samples as they were fitted; rows of weight zero are not among them."""
@@ -41,7 +49,7 @@ class FittedProblem:
     @classmethod
     def of(cls, model: Any) -> FittedProblem:
         """Return that of a fitted model."""
-        kernel, X, T, weights = model.kernel_, model.X_fit_, model._T_fit, model._weights_fit
+        kernel, X, T, weights = model.kernel_, model.X_fit_, fitted_features(model), model._weights_fit
         tau, parts = float(model.feature_variance_), None
         if np.isfinite(tau) and T.shape[1] and not is_as_good_as_free(kernel, X, tau):
             parts = split(T, weights, needed_polynomials(kernel, X))

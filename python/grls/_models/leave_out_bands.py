@@ -113,6 +113,11 @@ class LeaveOutBands:
                     if weights is not None:
                         others = others - _moved(weights, errors[:, k], fold)
                     out[part, :, k] = _ends(others, np.abs(errors[:, k]), float(alpha))
+        if np.isnan(out).any():
+            raise ValueError(
+                "the bands are no numbers: residuals of rows left out overflow, or the arrays of this model "
+                "were changed after the fit"
+            )
         return out[:, :, 0] if model._one_output else out
 
 

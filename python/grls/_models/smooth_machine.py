@@ -21,6 +21,7 @@ from ..exceptions import NotPositiveDefiniteError
 from ..kernels.polynomials import needed_polynomials, polynomial_columns
 from .chosen_width import ChosenWidth
 from .feature_prior import SplitFeatures, is_as_good_as_free, split
+from .fitted import fitted_features
 from .samples import FreeFeatures, Samples, Training
 
 # Rows m and functions k: γ is chosen on so many rows that km³ is at most this, and rows are left out of the
@@ -190,7 +191,7 @@ class SmoothMachine(ChosenWidth):
         return Training(
             Samples(self.X_fit_, None, None, self._targets_fit, self._weights_fit),
             FreeFeatures(self.features_, self.feature_names_free_),
-            self._T_fit,
+            fitted_features(self),
             self.kernel_,
         )
 
