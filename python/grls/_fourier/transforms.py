@@ -40,14 +40,16 @@ def slices(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
-_process = os.getpid()
+_process: int | None = None  # that has made the first transform
 
 
 def _threads() -> int:
-    """Return how many threads a transform may use: one in a forked child.
+    """Return how many threads a transform may use: one in a child that was forked after a transform.
 
     OpenMP's threads are not forked, and a child that asks for those of its parent waits for ever.
     """
+    global _process
+    _process = _process or os.getpid()
     return get_num_threads() if os.getpid() == _process else 1
 
 
