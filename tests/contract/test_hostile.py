@@ -17,6 +17,7 @@ from grls.features import GeodesicKNN, PolynomialTrend
 from grls.kernels import ArcCosine, Function, Gaussian, Polyharmonic, Polynomial
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -529,6 +530,27 @@ def test_deviations_of_a_tampered_model_are_numbers_or_refused(model, way, ask):
     object.__setattr__(holder, name, vars(holder)[name] * np.nan)
     with pytest.raises(ValueError, match=r"changed after the fit|must be (finite|positive)|NaN"):
         ask(fitted)
+
+
+def test_ctrl_c_is_heard_between_parts_of_the_search_for_neighbours(monkeypatch):
+    labels = RNG.integers(3, size=len(X))
+    model = GeodesicKNN(2, graph_neighbors=3).fit(X, labels)
+    before = vars(model).copy()
+    searched = []
+
+    def search(self, points, n_neighbors):
+        searched.append(len(points))
+        os.kill(os.getpid(), signal.SIGINT)  # during the first part
+        return found(self, points, n_neighbors)
+
+    found = NearestNeighbors.kneighbors
+    monkeypatch.setattr(NearestNeighbors, "kneighbors", search)
+    monkeypatch.setattr("grls.features._geodesic._PRODUCTS", 5 * X.size)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, labels)
+    assert searched == [5]
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
 
 
 def test_neighbours_are_the_same_in_parts(monkeypatch):
