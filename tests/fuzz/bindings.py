@@ -86,6 +86,28 @@ def rows(rng, n, d, *, is_sparse=None):
     return rng.uniform(0.1, 1, size=(n, d)).astype(pick(rng, [np.float64, np.float64, np.float32]))
 
 
+_ESTIMATES = {
+    "solve_bytes": {"order": 9, "precision": "double"},
+    "matrix_free_bytes": {"m": 9, "n_columns": 1, "n_centres": 3},
+    "path_bytes": {"m": 9, "n_outputs": 1, "n_shifts": 5, "leave_one_out": True, "n_features": 1},
+    "gradient_bytes": {"m": 9, "criterion": "loo", "n_columns": 3, "n_left_out": 2},
+    "posterior_bytes": {"m": 9, "n_features": 3},
+    "covariance_bytes": {"n_points": 9, "m": 3},
+    "threshold_bytes": {"n": 9, "free": 3, "workers": 2},
+    "ridge_columns_bytes": {"n": 9, "d": 3, "n_outputs": 2},
+    "ridge_path_bytes": {"n": 9, "d": 3, "n_outputs": 2, "n_shifts": 5},
+    "leave_out_bytes": {"order": 9, "largest": 3, "workers": 2},
+    "svm_bytes": {
+        "largest_pair": 9,
+        "n_pairs": 3,
+        "solver": "native",
+        "cache_bytes": 1e6,
+        "threads": 2,
+    },
+    "centres_bytes": {"M": 9},
+}
+
+
 class Calls:
     """A good call of each function: its name, the function and its arguments."""
 
@@ -206,6 +228,7 @@ class Calls:
                 (solver.solve, {"B": self.Y, **begun, **how}),
                 (solver.covariance, {**asked, **how}),
                 (solver.project, {"X": self.Y}),
+                (solver.free_part, {"Y": self.Y, "c": some, "threads": self.threads}),
                 (solver.multiply, {"V": self.Y, "threads": self.threads}),
                 (solver.coordinates, {"V": self.Y, "threads": self.threads}),
                 (solver.rotate, {"U": np.eye(solver.rank), "eigenvalues": np.ones(solver.rank)}),
@@ -538,28 +561,8 @@ class Calls:
 
     def sizes(self):
         """Estimates of memory."""
-        sizes = {
-            "solve_bytes": {"order": 9, "precision": "double"},
-            "matrix_free_bytes": {"m": 9, "n_columns": 1, "n_centres": 3},
-            "path_bytes": {"m": 9, "n_outputs": 1, "n_shifts": 5, "leave_one_out": True, "n_features": 1},
-            "gradient_bytes": {"m": 9, "criterion": "loo", "n_columns": 3, "n_left_out": 2},
-            "posterior_bytes": {"m": 9, "n_features": 3},
-            "covariance_bytes": {"n_points": 9, "m": 3},
-            "threshold_bytes": {"n": 9, "free": 3, "workers": 2},
-            "ridge_columns_bytes": {"n": 9, "d": 3, "n_outputs": 2},
-            "ridge_path_bytes": {"n": 9, "d": 3, "n_outputs": 2, "n_shifts": 5},
-            "leave_out_bytes": {"order": 9, "largest": 3, "workers": 2},
-            "svm_bytes": {
-                "largest_pair": 9,
-                "n_pairs": 3,
-                "solver": "native",
-                "cache_bytes": 1e6,
-                "threads": 2,
-            },
-            "centres_bytes": {"M": 9},
-        }
-        name = pick(self.rng, list(sizes))
-        return getattr(_core, name), sizes[name]
+        name = pick(self.rng, list(_ESTIMATES))
+        return getattr(_core, name), dict(_ESTIMATES[name])
 
     def settings(self):
         """What is asked and set in the whole process."""
@@ -573,8 +576,7 @@ KINDS = [name for name in vars(Calls) if not name.startswith("_")]
 
 def covered():
     """Return the names of the core that some call is of."""
-    estimates = {name for name in dir(_core) if name.endswith("_bytes")}
-    return set(KINDS) | estimates | {"backend", "blas_threads", "select_backend", "SingleThreaded"}
+    return set(KINDS) | set(_ESTIMATES) | {"backend", "blas_threads", "select_backend", "SingleThreaded"}
 
 
 def _mutate(rng, name, value):
