@@ -178,6 +178,17 @@ def test_everything_is_proportional_to_the_weights(unit):
     assert_array_equal(other.support_, one.support_)
 
 
+@pytest.mark.parametrize("unit", [2.0**-50, 2.0**40])
+def test_everything_is_proportional_to_the_kernel(unit):
+    X = points()
+    plain, scaled = (
+        OneClassSVMGB(kernel, features=indicators, nu=0.2).fit(X)
+        for kernel in (Gaussian(2.0), unit * Gaussian(2.0))
+    )
+    expected = plain.decision_function(X)
+    assert_allclose(scaled.decision_function(X) / unit, expected, atol=1e-9 * np.abs(expected).max())
+
+
 def test_the_basis_of_the_features_makes_no_difference():
     X = points(80, d=2)
     A = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0], [0.0, 1.0, 1.0]])

@@ -93,6 +93,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if not (np.all(np.isfinite(c)) «and» np.all(np.isfinite(beta))):",
         "or",
     ): "of coefficients that overflow the gap is infinite or no number, and either is an error",
+    (
+        "python/grls/one_class.py",
+        "below = max(0.0, -float(values[c < program.upper].min(initial=«0»)))",
+        "1",
+    ): "nothing below zero is sought either way",
+    (
+        "python/grls/one_class.py",
+        'if is_plain and m «>» _FEW_ROWS and T.shape[1] == 1 and made.solver in ("auto", "native"):',
+        ">=",
+    ): "which of two starts is cheaper, where both cost the same",
+    (
+        "python/grls/one_class.py",
+        "low = low «-» T @ nearest_combination(T, low)",
+        "+",
+    ): "a start, from where the solver goes on to the optimum",
+    (
+        "python/grls/one_class.py",
+        "_MORE_DIGITS, _DOUBLE_PRECISION = «0.01», 5e-6  # of a second attempt: times `tol`, and at most",
+        "0.03",
+    ): "how much better a second attempt is told to be; what it reached is measured",
     # C++
     (
         "cpp/svm/interior_point.cpp",
