@@ -83,6 +83,9 @@ def test_a_threshold_that_is_not_unique_is_in_the_middle():
     for solver in ("auto", "native", "osqp"):
         model = OneClassSVMGB(Linear(), nu=0.5, tol=1e-9, solver=solver).fit(X)
         assert_allclose(model.offset_, peer.offset_[0], rtol=1e-6)
+    # In units of the kernel's.
+    scaled = OneClassSVMGB(2.0**-40 * Linear(), nu=0.5, tol=1e-9).fit(X)
+    assert_allclose(2.0**40 * scaled.offset_, peer.offset_[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["native", "ipm", "osqp"])

@@ -105,6 +105,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "which of two starts is cheaper, where both cost the same",
     (
         "python/grls/one_class.py",
+        "if not (np.isfinite(origin.image).all() «and» np.isfinite(origin.even)):",
+        "or",
+    ): "half of a sum over the image, which is not finite where that is not",
+    (
+        "python/grls/one_class.py",
+        "targets = np.zeros((checked.shape[0], «1»))",
+        "2",
+    ): "there are no targets, and nothing reads these",
+    (
+        "python/grls/one_class.py",
         "low = low «-» T @ nearest_combination(T, low)",
         "+",
     ): "a start, from where the solver goes on to the optimum",
