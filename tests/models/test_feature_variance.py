@@ -119,6 +119,18 @@ def test_auto_takes_features_that_nearly_depend_on_each_other(criterion, apart):
     assert_allclose(again.criterion_path_[0], chosen.criterion_path_[at], rtol=1e-8)
 
 
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**-300, 2.0**520, 2.0**800])
+@pytest.mark.parametrize("variance", [1.0, "auto"])
+def test_units_of_a_feature_do_not_matter_however_large_or_small(variance, unit):
+    X, y, _ = data()
+    predicted = []
+    for scale in (1.0, unit):
+        given = np.c_[X[:, :2], scale * X[:, 2]]
+        model = GRLSRegressor(KERNEL.on([0, 1]), features=Columns([1, 2]), feature_variance=variance)
+        predicted.append(model.fit(given, y).predict(given))
+    assert_allclose(predicted[1], predicted[0], rtol=1e-9)
+
+
 def test_auto_uses_good_features_and_lets_useless_ones_fade():
     rng = np.random.default_rng(0)
     X, _, _ = data(60)

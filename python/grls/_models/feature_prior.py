@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
-from .._solvers.rank import dependence_tolerance, independent_columns
+from .._solvers.rank import dependence_tolerance, independent_columns, units_of
 from .._validation import FloatArray
 from ..kernels import Function, Kernel, Linear
 from ..kernels.views import beside_views
@@ -64,7 +64,8 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
     w = np.full(m, 1 / m) if weights is None else weights / weights.sum()
     roots = np.sqrt(w)[:, None]
     kept = independent_columns(roots * T, tolerance)
-    own = T[:, kept]
+    units = np.exp2(np.floor(np.log2(units_of(T[:, kept]))))  # so that squares neither overflow nor vanish
+    own = T[:, kept] / units
     sizes = np.sqrt(w @ own**2)
 
     def made_of(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -104,7 +105,7 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
         V = linalg.svd(roots * Z, full_matrices=False)[2][:rank].T
         Z, to_Z = Z @ V, to_Z @ V
     A = np.zeros((n_free, F.shape[1] + Z.shape[1]))
-    A[kept] = np.hstack([to_F, to_Z])
+    A[kept] = np.hstack([to_F, to_Z]) / units[:, None]
     return SplitFeatures(F, Z, A, kept)
 
 
