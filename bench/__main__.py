@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -119,10 +120,17 @@ def wait_until_quiet(most: float, patience: float, pause: float = 10.0) -> float
 Log = dict[str, dict[str, object]]
 
 
-def note(log: Log, step: Step, **facts: object) -> None:
-    """Keep what is known of a step."""
-    log[step.name] = facts
-    LOG.write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
+def runs() -> Log:
+    """Return what is known of all steps."""
+    return json.loads(LOG.read_text(encoding="utf-8")) if LOG.exists() else {}
+
+
+def note(step: Step, **facts: object) -> None:
+    """Keep what is known of a step, beside what other runs of this command have noted meanwhile."""
+    together = json.dumps(runs() | {step.name: facts}, indent=1)
+    unfinished = LOG.with_name(f"{LOG.name}.{os.getpid()}")
+    unfinished.write_text(together + "\n", encoding="utf-8")
+    unfinished.replace(LOG)
 
 
 def unwritten(step: Step, since: float) -> list[str]:
@@ -131,14 +139,14 @@ def unwritten(step: Step, since: float) -> list[str]:
     return [path.name for path in paths if not path.exists() or path.stat().st_mtime < since]
 
 
-def run(step: Step, log: Log, sources: str, a: argparse.Namespace) -> bool:
+def run(step: Step, sources: str, a: argparse.Namespace) -> bool:
     """Run one benchmark and keep when, how long and beside what other work; whether it succeeded."""
-    goes_on = log.get(step.name, {}).get("begun") == sources
+    goes_on = runs().get(step.name, {}).get("begun") == sources
     command = [*step.command.split(), *([] if goes_on or not step.afresh else [step.afresh])]
     print(f"== {step.name}: python -m {' '.join(command)}", flush=True)
     busy = wait_until_quiet(a.busy if step.timed else float("inf"), a.patience)
     if not goes_on:
-        note(log, step, begun=sources)
+        note(step, begun=sources)
     start = time.time()
     code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
     if code:
@@ -148,7 +156,6 @@ def run(step: Step, log: Log, sources: str, a: argparse.Namespace) -> bool:
         print(f"  ended without {', '.join(missing)}: it is not done", flush=True)
         return False
     note(
-        log,
         step,
         sources=sources,
         date=time.strftime("%Y-%m-%d", time.gmtime(start)),
@@ -197,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(
             f"no step is called {', '.join(sorted(unknown))}; there are: {', '.join(s.name for s in STEPS)}"
         )
-    log: Log = json.loads(LOG.read_text(encoding="utf-8")) if LOG.exists() else {}
+    log = runs()
     sources = sources_now()
     failed = []
     for step in STEPS:
@@ -206,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         current = log.get(step.name, {}).get("sources") == sources
         wanted = (not a.only or step.name in a.only) and (a.force or not current)
-        if wanted and not run(step, log, sources, a):
+        if wanted and not run(step, sources, a):
             failed.append(step.name)
     if a.what == "list":
         older = {str(known["sources"]) for known in log.values() if known.get("sources", sources) != sources}

@@ -153,6 +153,16 @@ def test_a_step_that_leaves_its_page_as_it_was_is_not_done(whole_run, tmp_path, 
     assert "ended without page.md" in capfd.readouterr().out
 
 
+def test_two_runs_beside_each_other_keep_what_both_know(whole_run, tmp_path, monkeypatch):
+    def another_run_ends(*_):
+        (tmp_path / "runs.json").write_text('{"two": {"sources": "abc"}}')
+
+    monkeypatch.setattr(whole_run, "wait_until_quiet", another_run_ends)
+    assert whole_run.main(["all"]) == 0
+    assert json.loads((tmp_path / "runs.json").read_text()).keys() == {"one", "two"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "runs.json"]
+
+
 def test_a_step_that_was_interrupted_goes_on(whole_run, tmp_path, monkeypatch, capfd):
     """What other sources have left is forgotten, what these have is not."""
     os.utime(tmp_path / "page.md", (1.0, 1.0))
