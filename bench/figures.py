@@ -48,14 +48,14 @@ def value(table: str, column: str, /, **where: object) -> float:
     return float(found[0][column])
 
 
-def age(experiment: str) -> str:
-    """Return a remark on a result of which some cells come out otherwise by now, or nothing."""
-    content = json.loads((RESULTS / "paper" / f"{experiment}.json").read_text(encoding="utf-8"))
-    verified = content.get("verified", {})
-    if not verified.get("differing"):
+def verified(page: str) -> str:
+    """Return how many cells of a page came out as before when they were computed again, or nothing."""
+    path = RESULTS / f"{page}.json"
+    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if not (found := content.get("verified")):
         return ""
-    same = verified["cells"] - verified["differing"]
-    return f"; by an older commit, {same} of {verified['cells']} cells that were computed again are the same"
+    same = found["cells"] - found["differing"]
+    return f" ({same} of {found['cells']} cells that were computed again at `{found['commit']}` are the same)"
 
 
 def words() -> str:
@@ -72,8 +72,7 @@ def words() -> str:
         f"Ten topics that come free with the text, left unpenalised beside a linear kernel on words: "
         f"best of five at {wins} "
         f"of {len(cells)} sizes on {len({data for data, _ in cells})} collections "
-        "([the picture above](bench/results/paper/grls_2.md), `python -m bench.paper grls_2`"
-        f"{age('grls_2')})."
+        "([the picture above](bench/results/paper/grls_2.md), `python -m bench.paper grls_2`)."
     )
 
 
@@ -203,7 +202,7 @@ def commits(tables: set[str]) -> dict[str, list[str]]:
 def origin() -> str:
     """Return a sentence on the commits that the list was measured at; the most frequent first."""
     (commit, _), *others = sorted(commits(_read).items(), key=lambda item: -len(item[1]))
-    told = "".join(f"; {', '.join(pages)} at `{other}`" for other, pages in others)
+    told = "".join(f"; {page} at `{other}`{verified(page)}" for other, pages in others for page in pages)
     return f"Measured at commit `{commit}`{told}. `python -m bench list` says what has changed since."
 
 
