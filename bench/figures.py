@@ -48,14 +48,18 @@ def value(table: str, column: str, /, **where: object) -> float:
     return float(found[0][column])
 
 
-def verified(page: str) -> str:
-    """Return how many cells of a page came out as before when they were computed again, or nothing."""
+def age(page: str) -> str:
+    """Return how many rows of a page are older than it, and what came of cells that were computed again."""
     path = RESULTS / f"{page}.json"
     content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if not (found := content.get("verified")):
-        return ""
-    same = found["cells"] - found["differing"]
-    return f" ({same} of {found['cells']} cells that were computed again at `{found['commit']}` are the same)"
+    told = ""
+    if kept := content.get("kept"):
+        told += f", {kept['rows']} of its {len(rows(page))} rows at `{kept['commit']}` or before"
+    if found := content.get("verified"):
+        same = found["cells"] - found["differing"]
+        told += f" ({same} of {found['cells']} cells that were drawn and computed again at "
+        told += f"`{found['commit']}` are the same)"
+    return told
 
 
 def words() -> str:
@@ -201,9 +205,11 @@ def commits(tables: set[str]) -> dict[str, list[str]]:
 
 def origin() -> str:
     """Return a sentence on the commits that the list was measured at; the most frequent first."""
-    (commit, _), *others = sorted(commits(_read).items(), key=lambda item: -len(item[1]))
-    told = "".join(f"; {page} at `{other}`{verified(page)}" for other, pages in others for page in pages)
-    return f"Measured at commit `{commit}`{told}. `python -m bench list` says what has changed since."
+    (commit, pages), *others = sorted(commits(_read).items(), key=lambda item: -len(item[1]))
+    told = "".join(f"; {page}, {age(page)[2:]}" for page in pages if age(page))
+    told += "".join(f"; {page} at `{other}`{age(page)}" for other, pages in others for page in pages)
+    since = "`python -m bench list` says what of the library has changed since."
+    return f"Measured at commit `{commit}`{told}. {since}"
 
 
 def block() -> str:

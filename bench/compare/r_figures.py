@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from grls import GRLSRegressor, datasets
 from grls.features import Columns
-from grls.kernels import Gaussian, Laplace, Polyharmonic, ThinPlate
+from grls.kernels import Laplace, Polyharmonic, ThinPlate
 
 from ..peers.machine import facts, provenance
 from ..tables import write_csv
@@ -96,20 +96,10 @@ def exponential() -> Iterator[Figure]:
     yield Figure(scene, "SE(√dist)", float(np.ravel(model.feature_coef_std_)[1]), 0.2348612, "nlme")
 
 
-def narrow_gaussian() -> Iterator[Figure]:
-    """Look for the optimum that gradients from the median distance miss: the best of twelve searches."""
-    X, y = _meuse()
-    model = GRLSRegressor(
-        Gaussian().on([0, 1]), features=Columns([2]), regularization="reml", optimize=True
-    ).fit(X, y)
-    yield Figure("Meuse, Gaussian, reml", "criterion", float(model.criterion_path_.min()), -288.92, "grls")
-
-
 SCENES: dict[str, Callable[[], Iterator[Figure]]] = {
     "mcycle": repeated_points,
     "thin_plate": thin_plate,
     "exponential": exponential,
-    "gaussian": narrow_gaussian,
 }
 
 

@@ -286,10 +286,10 @@ COLUMNS = ("scene", "name", "seconds", "ratio", "error", "mib", "exponent", "ste
 def markdown(name: str, rows: list[Row], machine: dict[str, Any]) -> str:
     lines = [
         f"{provenance(f'python -m bench.nystrom --scenes {name}', machine, packages=True)} "
-        "`ratio`: how many times as long the peer of the scene takes (of `dask`: one worker; of `centres`: "
-        "uniform draws; of `choice` and `doubling`: the other way round, that of the fit with what was "
-        "chosen). `error`: percent of labels, root mean square, or of `choice` the logarithm of γ over that "
-        "of the closed form. `steps`: of conjugate gradients.",
+        "`ratio`: how many times as long the peer of the scene takes (of `dask`: one worker, and the least "
+        "of three times each; of `centres`: uniform draws; of `choice` and `doubling`: the other way round, "
+        "that of the fit with what was chosen). `error`: percent of labels, root mean square, or of "
+        "`choice` the logarithm of γ over that of the closed form. `steps`: of conjugate gradients.",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "| " + " | ".join("---" for _ in COLUMNS) + " |",

@@ -77,7 +77,7 @@ def test_results_say_where_they_come_from_and_name_no_host(output):
     assert content["growth"].keys() == {"digits", "spatial"}
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.md")), ids=lambda path: path.stem)
 def test_a_stored_table_names_the_command_that_prints_it(path):
     assert "`python -m bench." in path.read_text(encoding="utf-8")
 

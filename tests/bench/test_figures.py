@@ -33,7 +33,13 @@ def test_outside_that_list_the_readme_claims_no_figure(bench):
     head, rest = text.split(bench.figures.BEGIN)
     prose = re.sub(r"```.*?```", "", head + rest.split(bench.figures.END)[1], flags=re.DOTALL)
     claim = re.compile(r"\d[\d.,]* ?(?:%|×|times\b|s\b|ms\b|MiB\b|GiB\b|seconds\b|minutes\b)")
-    assert claim.findall(re.sub(r"`[^`]*`", "", prose)) == []
+    spelled = re.compile(
+        r"\b(?:two|three|four|five|ten|twelve|half|\d+)[ -]?"
+        r"(?:times|fold|x\b|the time|percent|per cent|hours?)\b",
+        re.IGNORECASE,
+    )
+    plain = re.sub(r"`[^`]*`", "", prose)
+    assert claim.findall(plain) + spelled.findall(plain) == []
 
 
 def test_a_changed_result_changes_the_list(bench, tmp_path, monkeypatch):
@@ -59,7 +65,14 @@ def test_the_readme_names_every_commit_that_its_figures_are_of(bench, tmp_path, 
     assert bench.figures.origin().startswith("Measured at commit `123`; c at `456-dirty`.")
     again = {"verified": {"commit": "123", "cells": 9, "differing": 2}}
     (tmp_path / "c.json").write_text(json.dumps(again), encoding="utf-8")
-    assert "; c at `456-dirty` (7 of 9 cells that were computed again at `123` are" in bench.figures.origin()
+    assert "; c at `456-dirty` (7 of 9 cells that were drawn and computed again at `123` are" in (
+        bench.figures.origin()
+    )
+    older = {"kept": {"commit": "45", "rows": 1}}
+    for name in ("b", "c"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(older), encoding="utf-8")
+    kept = "1 of its 1 rows at `45` or before"
+    assert f"`123`; b, {kept}; c at `456-dirty`, {kept}." in bench.figures.origin()
 
 
 def test_a_row_that_is_not_there_is_named(bench):
@@ -88,6 +101,22 @@ def test_the_site_includes_every_page_of_results(bench):
     pages = {page for step in bench.__main__.STEPS for page in step.pages}
     # The papers' experiments have pages of their own.
     assert sorted(included) == sorted(page for page in pages if not page.startswith("paper/"))
+
+
+def test_the_record_has_every_step_and_nothing_else(bench):
+    """Of each it says which sources its page is of."""
+    log = bench.__main__.runs()
+    assert set(log) == {step.name for step in bench.__main__.STEPS}
+    state = re.compile(r"[0-9a-f]{10}(-[0-9a-f]{10}){2}(-dirty)?")
+    assert [name for name, known in log.items() if not state.fullmatch(known.get("sources", ""))] == []
+
+
+def test_the_page_of_machines_has_the_rows_of_its_table(bench):
+    """The README's figures come from the table, and its link leads to the page."""
+    lines = (bench.figures.RESULTS / "svm.md").read_text(encoding="utf-8").splitlines()
+    for row in bench.figures.rows("svm"):
+        starts, ratio = f"| {row['name']} | ", f" | {float(row['fit_to_ours']):.2f} | "
+        assert any(line.startswith(starts) and ratio in line for line in lines), row
 
 
 def test_the_steps_name_every_scene_and_experiment(bench):

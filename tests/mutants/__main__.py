@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.mutants.equivalent import reason
 from tests.mutants.places import Place, in_cpp, in_python, is_python
 from tests.mutants.tests_of import nearest, tests_of
-from tests.mutants.trial import ROOT, CppTrial, PythonTrial, who_noticed
+from tests.mutants.trial import ROOT, TIME_OVER, CppTrial, PythonTrial, who_noticed
 
 
 def drawn(count, seed, cpp, only):
@@ -41,17 +41,18 @@ def tried(trial, place, files, seconds, log):
     line = place.marked_in((ROOT / place.file).read_text(encoding="utf-8"))
     if reason(place.file, line, place.new):
         return asdict(place) | {"text": line, "verdict": "survived", "by": "not tried", "seconds": 0.0}
+    names = nearest(place.file, files)
     if not trial.prepare(place):
         verdict = "does not compile"
     elif who := trial.noticed(place):
         verdict = "killed"
     else:
-        code = trial.copy.tests(nearest(place.file, files), seconds, log)
+        code = trial.copy.tests(names, seconds, log)
         verdict = {0: "survived", 1: "killed", 2: "survived", -1: "killed"}[code]
-        who = who_noticed(log) if code == 1 else {0: "", 2: "time over", -1: "no end"}[code]
+        who = who_noticed(log) if code == 1 else {0: "", 2: TIME_OVER, -1: "no end"}[code]
     trial.restore(place)
-    if not trial.passes(who, seconds, log):
-        verdict = "unclear"  # a test that fails without the fault too says nothing
+    if not trial.passes(who, names, seconds, log):
+        verdict = "unclear"  # what fails without the fault too says nothing
     record = asdict(place) | {"text": line, "verdict": verdict, "by": who}
     return record | {"seconds": round(time.monotonic() - start, 1)}
 

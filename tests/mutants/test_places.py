@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from repository import ROOT, needs
 
 pytestmark = needs("cpp")
@@ -54,6 +55,32 @@ def test_a_reason_is_of_one_place():
     assert reason("cpp/base/vmath.cpp", "x * «1.9e-10»", "5.7e-10") is None
 
 
+@pytest.mark.parametrize(
+    ("marked", "new"),
+    [
+        ("figure.savefig(file, format=out.suffix[«1»:].lower(), dpi=120)", "2"),
+        ("_STEP = np.finfo(np.float64).eps ** (1 / «3»)", "4"),
+        ("_ROWS_AT_A_TIME = {«1»: 1 << 20, 2: 1 << 20, 3: 1 << 17}", "2"),
+        ("LAST_YEAR = «1991»  # of the data in the picture", "1992"),
+        ("return np.geomspace(«1e-9», max(float(n_samples), 10.0), count), True", "3e-09"),
+        ('tol = real(self.tol, "tol", minimum=«1e-10»)', "3e-10"),
+    ],
+)
+def test_a_rule_excuses_what_it_is_about_and_nothing_beside_it(marked, new):
+    from tests.mutants.equivalent import reason
+
+    assert reason("a.py", marked, new) is None
+
+
+def test_rules_excuse_limits_of_effort_and_bounds_on_rounding():
+    from tests.mutants.equivalent import reason
+
+    assert reason("a.py", "figure.savefig(file, format=out.suffix[1:].lower(), dpi=«120»)", "121")
+    assert reason("a.py", "_CHUNK = «4_000_000»  # numbers that are drawn at a time", "4000001")
+    assert reason("a.py", "_ROUNDING = «10» * float(np.finfo(np.float64).eps)", "11")
+    assert reason("a.py", "rounding = «10» * m * np.finfo(np.float64).eps * largest", "11")
+
+
 def test_every_test_that_is_named_exists_and_every_numerical_file_has_some():
     from tests.mutants.tests_of import TESTS_OF, tests_of
 
@@ -67,3 +94,25 @@ def test_every_test_that_is_named_exists_and_every_numerical_file_has_some():
         name = file.relative_to(ROOT).as_posix()
         if name.split("/")[2] not in told:
             assert tests_of(name), name
+
+
+def test_what_notices_without_a_fault_too_has_noticed_nothing():
+    """A test that is not there, or an environment that cannot import it, is no killed fault."""
+    pytest.importorskip("resource")
+    from tests.mutants.trial import Trial
+
+    class Broken:
+        def tests(self, names, seconds, log):
+            return 1  # what pytest says of a file that is not there
+
+    class Sound:
+        def tests(self, names, seconds, log):
+            return 0 if names == ("a.py", "b.py") else 1
+
+    for copy, unclear in ((Broken(), True), (Sound(), False)):
+        trial = Trial.__new__(Trial)
+        trial.copy, trial.passed = copy, set()
+        for who in ("the import or the collection", "no end"):
+            assert trial.passes(who, ["a.py", "b.py"], 1, None) is not unclear
+        assert not trial.passes("a.py::test_one", ["a.py", "b.py"], 1, None)
+        assert trial.passes("", ["a.py", "b.py"], 1, None)
