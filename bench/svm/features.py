@@ -266,8 +266,9 @@ def markdown(rows: list[Row], compared: list[Default], machine: dict[str, Any], 
             for peer in ("grls_C1", "svc", "boosting")
         ]
         lines += [
-            f"**Defaults**, wrong labels in %, means over {draws} draws. No worse by more than one point "
-            f"than C=1, `SVC()` and gradient boosting on {', '.join(map(str, no_worse))} of {len(compared)} sets.",
+            f"**Defaults**, wrong labels in %, means over {draws} draws. No worse by more than "
+            f"one point than C=1, `SVC()` and gradient boosting on {', '.join(map(str, no_worse))} of "
+            f"{len(compared)} sets.",
             "",
             *table(
                 [

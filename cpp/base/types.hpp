@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/storage.hpp"
+
 namespace grls {
 
 using Index = std::ptrdiff_t;

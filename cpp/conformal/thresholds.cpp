@@ -15,7 +15,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What residuals are measured in.
 double unit_of(const Vector<double>& scores) {
   const double range = scores.maxCoeff() - scores.minCoeff();
-  return range > 0 ? range : std::max(scores.cwiseAbs().maxCoeff(), 1e-300);
+  const double size = scores.cwiseAbs().maxCoeff();
+  return range > 0 ? range : size > 0 ? size : 1.0;
 }
 
 // The same problem, its scores without ties.

@@ -249,6 +249,33 @@ def sample_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     return np.asarray(weights)
 
 
+def require_unchanged(name: str, fitted: Any, now: Any) -> None:
+    """Raise ValueError where a parameter that a fitted model is read with was set anew."""
+    if fitted != now:
+        raise ValueError(f"{name} is {now!r} now, and the model was fitted with {fitted!r}: fit it again")
+
+
+def require_size(targets: FloatArray, smallest: float, largest: float) -> None:
+    """Raise ValueError for targets (m, k) whose squares leave floating point."""
+    for k, size in enumerate(np.abs(targets).max(axis=0)):
+        if size != 0 and not smallest <= size <= largest:
+            column = "y" if targets.shape[1] == 1 else f"column {k} of y"
+            raise ValueError(
+                f"the largest value of {column} is {size:.3g} in size, and models are computed for sizes "
+                f"from {smallest:g} to {largest:g}: change the unit of y"
+            )
+
+
+def target_columns(y: Any, rows: Any, n_outputs: int) -> FloatArray:
+    """Return the targets y of some rows as (n, n_outputs), checked."""
+    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(rows, values)
+    values = np.asarray(values).reshape(len(values), -1)
+    if values.shape[1] != n_outputs:
+        raise ValueError(f"y has {values.shape[1]} columns, the model {n_outputs}")
+    return values
+
+
 def require_symmetric(matrix: FloatArray, name: str) -> None:
     """Raise ValueError unless a square matrix is symmetric up to rounding; the core reads one triangle."""
     if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-10 * np.abs(matrix).max(initial=0)):
@@ -274,6 +301,5 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
+        estimator.__dict__ = before  # in one step, for a second Ctrl-C or another thread
         raise

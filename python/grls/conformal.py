@@ -32,7 +32,15 @@ from ._models.base import Estimator
 from ._models.samples import FreeFeatures, given_rows, require_room_for_columns
 from ._solvers import memory
 from ._solvers.conformal import ConformalProblem, matrix_bytes
-from ._validation import FloatArray, choice, integer, is_table_of_numbers, real, refuse_dates
+from ._validation import (
+    FloatArray,
+    choice,
+    integer,
+    is_table_of_numbers,
+    real,
+    refuse_dates,
+    require_unchanged,
+)
 from ._warnings import warn
 from .exceptions import InfiniteBandWarning
 from .features import Indicators
@@ -225,7 +233,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
             choice(self.cv, "cv (unless it is a share, a number of folds or a splitter)", ("prefit",))
         if isinstance(self.cv, float) and not 0 < self.cv < 1:
             raise ValueError(f"cv as a share must lie between 0 and 1, both excluded, got {self.cv!r}")
-        if isinstance(self.cv, int) and not isinstance(self.cv, bool):
+        if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
             integer(self.cv, "cv", minimum=2)
         if isinstance(self.cv, str) and self.estimator is None:
             raise ValueError('cv="prefit" needs an estimator that is fitted, got None')
@@ -401,6 +409,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         if self.randomize:
             rng = check_random_state(self.random_state)
             self._noise = self._noise_unit() * rng.uniform(size=len(scores))
+        self._alphas_fit = self._alphas()
         found = [problem.calibrate() for problem in self._problems(promise)]
         coefficients = np.column_stack([each.c for each in found])
         self._free = [[int(i) for i in each.free] for each in found]
@@ -488,6 +497,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
 
     def _thresholds(self, checked: Any, given: Any) -> FloatArray:
         """Return the largest score in the band of each row, (n, levels)."""
+        require_unchanged("alpha", getattr(self, "_alphas_fit", self._alphas()), self._alphas())
         T = FreeFeatures(self.features_, self.feature_names_free_).at(given)
         promise = Promise.of(self._T_fit, self.feature_names_free_)
         outside, T_basis = promise.outside(T), promise.in_basis(T)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._models.families import FAMILIES
@@ -28,7 +29,17 @@ from ._selection import kernel_choice, metric
 from ._selection.choice import Choice, squared_error
 from ._selection.starts import drawn_rows
 from ._solvers.rows import distinct_rows
-from ._validation import FloatArray, choice, integer, number_or_choice, real, sample_weights
+from ._validation import (
+    FloatArray,
+    choice,
+    integer,
+    number_or_choice,
+    real,
+    require_size,
+    require_unchanged,
+    sample_weights,
+    target_columns,
+)
 from ._warnings import muted
 from .summary import Summary
 
@@ -402,8 +413,9 @@ class GRRegressor(Regression, FamilySummary):
                 "several quantiles of several outputs are not fitted at once: give y one column, or one "
                 "quantile"
             )
-        _require_range(samples.targets)
+        require_size(samples.targets, _SMALLEST, _LARGEST)
         self._forget(*_OF_ONE_ENGINE)
+        self._loss_fit = self.loss
         self._one_function = self._one_output and np.ndim(self.quantiles) == 0
         if self.loss in FAMILIES:
             self._fit_smooth(samples)
@@ -467,6 +479,8 @@ class GRRegressor(Regression, FamilySummary):
         std : ndarray of shape (n,) or (n, k)
             With `return_std`.
         """
+        check_is_fitted(self)
+        require_unchanged("loss", getattr(self, "_loss_fit", self.loss), self.loss)
         if self.loss in FAMILIES:
             return self._predict_smooth(X, return_std, offset, exposure)
         if return_std or offset is not None or exposure is not None:
@@ -503,6 +517,8 @@ class GRRegressor(Regression, FamilySummary):
             R² of the squared loss, D² of deviances. 1 is best, and a model worse than a constant has less
             than 0.
         """
+        check_is_fitted(self)
+        require_unchanged("loss", getattr(self, "_loss_fit", self.loss), self.loss)
         if self.loss in FAMILIES:
             return self._score_smooth(X, y, sample_weight, offset, exposure)
         if offset is not None or exposure is not None:
@@ -511,10 +527,11 @@ class GRRegressor(Regression, FamilySummary):
             )
         predictions = self.predict(X)
         predictions = predictions.reshape(len(predictions), -1)
-        values = np.asarray(y, dtype=np.float64).reshape(len(predictions), -1)
+        levels = _levels(self.quantiles) if self.loss in ("quantile", "expectile") else [0.5]
+        n_outputs = 1 if len(levels) > 1 else predictions.shape[1]
+        values = target_columns(y, predictions, n_outputs)
         weights = sample_weights(sample_weight, values)
         w = np.ones(len(values)) if weights is None else weights
-        levels = _levels(self.quantiles) if self.loss in ("quantile", "expectile") else [0.5]
         scores = []
         for k, f in enumerate(predictions.T):
             target = values[:, min(k, values.shape[1] - 1)]
@@ -580,17 +597,6 @@ class GRRegressor(Regression, FamilySummary):
             # |r| pulls as r² does at half a unit: the unit here is how far the targets are apart.
             shift *= 2 * float(np.mean([spread_of(y, training.T, w) for y in training.samples.targets.T]))
         return shift
-
-
-def _require_range(targets: FloatArray) -> None:
-    """Raise ValueError for targets whose squares, or those of small parts of them, leave floating point."""
-    for k, size in enumerate(np.abs(targets).max(axis=0)):
-        if size != 0 and not _SMALLEST <= size <= _LARGEST:
-            column = "y" if targets.shape[1] == 1 else f"column {k} of y"
-            raise ValueError(
-                f"the largest value of {column} is {size:.3g} in size, and the losses are computed for sizes "
-                f"from {_SMALLEST:g} to {_LARGEST:g}: change the unit of y"
-            )
 
 
 def _first_look(samples: Samples, y: FloatArray) -> OutlierLook:

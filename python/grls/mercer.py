@@ -158,7 +158,10 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         if len(checked) != len(self._values):
             raise ValueError(f"values are of {len(checked)} points, the expansion of {len(self._values)}")
         a = self._values.T @ checked / len(checked)
-        return np.linalg.norm((a.T / np.sqrt(self.eigenvalues_)).T, axis=0)
+        norms = np.linalg.norm((a.T / np.sqrt(self._positive_eigenvalues())).T, axis=0)
+        if not np.all(np.isfinite(norms)):
+            raise ValueError("the norms are not finite: values or eigenfunctions are too large")
+        return norms
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> FloatArray:
         """Draw functions: Gaussian processes whose covariance is the expansion.
@@ -181,7 +184,13 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         normal = check_random_state(random_state).normal(
             size=(E.shape[1], integer(n_samples, "n_samples", minimum=1))
         )
-        return np.asarray(E @ (np.sqrt(self.eigenvalues_)[:, None] * normal))
+        draws = E @ (np.sqrt(self._positive_eigenvalues())[:, None] * normal)
+        return finite_rows(draws, "functions")
+
+    def _positive_eigenvalues(self) -> FloatArray:
+        if not np.all((self.eigenvalues_ > 0) & np.isfinite(self.eigenvalues_)):
+            raise ValueError("the eigenvalues must be positive: the model was changed after the fit")
+        return np.asarray(self.eigenvalues_)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
+from ._models.kernel_components import finite_rows
 from ._models.parts import Decomposition
 from ._models.piecewise import PosedProblem, problem_of, solve
 from ._models.samples import Samples, Training
@@ -276,7 +277,7 @@ class OneClassSVMGB(OutlierMixin, SupportVectorMachine):
         ndarray of shape (n,)
             ``decision_function(X) + offset_``; with the constant alone g(x), as in `OneClassSVM`.
         """
-        return np.asarray(self.decision_function(X) + self.offset_)
+        return finite_rows(np.asarray(self.decision_function(X) + self.offset_), "scores")
 
     def predict(self, X: Any) -> Any:
         """Return 1 for inliers and −1 for outliers.

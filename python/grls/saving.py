@@ -15,9 +15,9 @@ import io
 import json
 import os
 import platform
+import secrets
 import stat
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -237,6 +237,9 @@ def _is_found(name: str) -> bool:
     return True
 
 
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that takes the place of `path` once it is complete."""
@@ -245,27 +248,22 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} is not a file that could be replaced")
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    name = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    # A new file's permissions are the system's to choose; those of one that is replaced stay.
+    handle = os.open(name, _NEW_FILE, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
+        if mode is not None:
+            os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new one."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
 
 
 # Reading.

@@ -34,7 +34,7 @@ def _shown(value: Any) -> str:
     number = float(value)
     if np.isnan(number):
         return "-"
-    if number == round(number) and abs(number) < 1e7:
+    if abs(number) < 1e7 and number == round(number):
         return f"{number:.0f}"
     if 1e-4 <= abs(number) < 1e7:
         return f"{number:.{max(_DIGITS - int(np.floor(np.log10(abs(number)))), 0)}f}"
@@ -68,7 +68,7 @@ def _column(name: str, values: Any) -> list[str]:
     if name in ("t", "z"):
         return ["-" if np.isnan(x) else f"{x:.3f}" if abs(x) < 1e4 else f"{x:.3g}" for x in values]
     if name == "df":
-        return ["-" if np.isnan(x) else f"{x:.1f}" if x != round(x) else f"{x:.0f}" for x in values]
+        return ["-" if np.isnan(x) else f"{x:.1f}" if x != np.round(x) else f"{x:.0f}" for x in values]
     return _numbers(values)
 
 

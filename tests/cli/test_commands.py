@@ -707,3 +707,22 @@ def test_labels_that_are_whole_numbers_stay_numbers():
     assert _labels(pd.Series([1.0, 2.5])).tolist() == [1.0, 2.5]
     assert _labels(pd.Series([1.0, 2.0**53])).dtype == np.float64  # neighbours are not told apart any more
     assert _labels(pd.Series(["a", "b"])).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("values", [("1e20", "1e21"), ("1e19", "inf")])
+def test_categories_that_are_huge_numbers_stay_apart(values):
+    import pandas as pd
+    from grls.cli.tables import _categories
+
+    column = _categories(pd.Series([float(value) for value in values] * 3), "a")
+    assert len(column.categories) == 2
+
+
+def test_a_first_line_that_is_no_line_of_names_is_told(tmp_path):
+    from grls.cli.errors import TableError
+    from grls.cli.reading import read_table
+
+    path = tmp_path / "long.csv"
+    path.write_text('"' + "a" * 200_000 + '",b\n1,2\n')
+    with pytest.raises(TableError, match=r"the first line, of names: field larger than"):
+        read_table(path)

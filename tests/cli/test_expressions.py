@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grls.cli.errors import TableError
-from grls.cli.formulas import Formula
+from grls.cli.formulas import Formula, columns_of
 from grls.cli.kernel_expressions import as_kernel
 from grls.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, Sphere
 from numpy.testing import assert_allclose, assert_array_equal
@@ -147,3 +147,13 @@ def test_a_formula_that_was_changed_in_a_file_runs_nothing():
 def test_a_formula_reads_columns_by_name():
     formula = Formula("sqrt(x) + `the y`").fit(TABLE)
     assert_array_equal(formula.transform(TABLE[TABLE.columns[::-1]]), formula.transform(TABLE))
+
+
+@pytest.mark.parametrize("formula", ["(x + y)**99", "x + (x + y) ^ 10", "(x + log(y) + z)**12"])
+def test_powers_of_terms_end_before_they_take_for_ever(formula):
+    with pytest.raises(ValueError, match="powers end at 9"):
+        columns_of(formula, ["x", "y", "z"])
+
+
+def test_powers_of_numbers_are_any():
+    assert columns_of("I((x + 1)**12) + (x + y)**2", ["x", "y", "z"]) == ["x", "y"]

@@ -659,3 +659,24 @@ def test_more_columns_than_memory_are_refused(name):
     wide = sparse.csr_matrix((np.ones(10), 10**17 * np.arange(10), np.arange(11)), shape=(10, 2**60))
     with pytest.raises(MemoryError, match="1152921504606846976 columns of X"):
         getattr(grls, name)().fit(wide, np.arange(10) % 2)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        grls.GRLSRegressor(kernel="gaussian"),
+        grls.PriorRLSRegressor(),
+        grls.NystromGRLSRegressor("gaussian", n_centers=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_targets_whose_squares_vanish_are_refused_by_their_size(model):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"the largest value of y is .*e-200 in size.*change the unit of y"):
+        model.fit(X, 1e-200 * X[:, 0])
+
+
+def test_costs_of_classes_that_are_no_dictionary_are_named():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match='class_weight must be a dictionary, "balanced" or None'):
+        grls.GRLSClassifier("gaussian", class_weight=[]).fit(X, X[:, 0] > 0, sample_weight=np.ones(30))

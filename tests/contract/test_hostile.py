@@ -564,3 +564,45 @@ def test_neighbours_are_the_same_in_parts(monkeypatch):
             parts = GeodesicKNN(2, graph_neighbors=3, metric=metric).fit(points, y)
             assert_allclose(parts.graph_.toarray(), whole.graph_.toarray(), rtol=1e-12)
             assert_allclose(parts.transform(points[:7]), whole.transform(points[:7]))
+
+
+def test_scores_norms_and_draws_of_a_tampered_model_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    machine = grls.OneClassSVMGB(Gaussian(1.0)).fit(X)
+    machine.offset_ = np.nan
+    with pytest.raises(ValueError, match="scores are not finite"):
+        machine.score_samples(X[:2])
+    expansion = grls.MercerExpansion(3, Gaussian(1.0)).fit(X)
+    expansion.eigenvalues_ = np.array([np.nan, *expansion.eigenvalues_[1:]])
+    for ask in (lambda: expansion.rkhs_norm(X[:, 0]), lambda: expansion.sample(X[:2], 2)):
+        with pytest.raises(ValueError, match="eigenvalues must be positive"):
+            ask()
+
+
+def test_a_second_interrupt_while_a_fit_is_undone_finds_all_or_nothing():
+    """The state is put back by one assignment: nothing lies between an empty estimator and a whole one."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = grls.GRLSRegressor(Gaussian(1.0)).fit(X, X[:, 0])
+    before, seen = vars(model).copy(), []
+
+    def tracer(frame, event, arg):
+        if frame.f_code.co_name == "all_or_nothing":
+            seen.append(len(vars(model)))
+        return tracer
+
+    sys.settrace(tracer)
+    try:
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(X, np.full(30, np.nan))
+    finally:
+        sys.settrace(None)
+    assert seen
+    assert min(seen) >= len(model.get_params(deep=False))
+    assert vars(model) == before
+
+
+def test_a_number_of_threads_beyond_all_bounds_is_as_many_as_there_may_be(monkeypatch):
+    monkeypatch.setenv("GRLS_NUM_THREADS", "9" * 30)
+    assert grls.get_num_threads() == 1024
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    assert np.isfinite(grls.GRLSRegressor(Gaussian(1.0)).fit(X, X[:, 0]).predict(X)).all()

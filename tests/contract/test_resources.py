@@ -408,3 +408,27 @@ def test_what_a_fit_asks_for_is_near_its_peak(n_classes, each, solver):
     assert peak < 1.15 * estimate + 8e6  # and what does not grow with the samples
     if solver == "ipm":  # others set memory aside for what they may have to do
         assert peak > 0.5 * estimate
+
+
+def test_ctrl_c_after_a_limit_was_set_and_before_its_block_begins_leaves_none_behind(monkeypatch):
+    from grls._solvers import runtime
+
+    limits = runtime._Limits()
+    switches = limits._switches
+    before = [switch.get() for switch in switches]
+    set_all, calls = limits._set, []
+
+    def interrupted_once(numbers):
+        set_all(numbers)
+        calls.append(numbers)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(limits, "_set", interrupted_once)
+    with pytest.raises(KeyboardInterrupt), limits(1):
+        pass
+    assert limits._blocks == []
+    assert [switch.get() for switch in switches] == before
+    with limits(1), limits(2):
+        assert limits._blocks == [[1], [2]]
+    assert [switch.get() for switch in switches] == before

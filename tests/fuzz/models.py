@@ -238,7 +238,7 @@ def _second(method, given, points):
 def _asked(model, points):
     """Return what a model can be asked, by name."""
     asked = {}
-    for method in ("predict", "predict_proba", "decision_function", "transform"):
+    for method in ("predict", "predict_proba", "decision_function", "transform", "score_samples", "sample"):
         if hasattr(model, method):
             asked[method] = getattr(model, method)
     noise = {"with_noise": True, "noise": 0.1} if getattr(model, "_knows_noise", False) else {}
@@ -256,6 +256,10 @@ def _asked(model, points):
         asked["decompose"] = lambda points: np.stack(model.decompose(points))
     if hasattr(model, "inverse_transform"):
         asked["inverse_transform"] = lambda points: model.inverse_transform(np.ones((2, 2)))
+    if hasattr(model, "rkhs_norm"):
+        asked["rkhs_norm"] = lambda points: model.rkhs_norm(np.ones(len(X)))
+    if hasattr(model, "perplexity"):
+        asked["perplexity"] = model.perplexity
     return asked
 
 

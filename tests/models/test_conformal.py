@@ -465,3 +465,19 @@ def test_a_matrix_beyond_memory_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(MemoryError, match="60 calibration rows"):
         ConformalRegressor(zero_model(), kernel=Gaussian(1.0), regularization=0.1, cv="prefit").fit(X, y)
+
+
+def test_scores_that_are_all_zero_have_bands_of_no_width_in_groups_too():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(60, 2)), np.arange(60) % 2]
+    model = ConformalRegressor(LinearRegression(), features=[2], random_state=0, alpha=0.2)
+    bands = model.fit(X, np.zeros(60)).predict_interval(X)
+    assert np.abs(bands).max() < 1e-12
+
+
+def test_a_level_set_after_the_fit_is_not_read_as_that_of_the_fit():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    model = ConformalRegressor(LinearRegression(), random_state=0).fit(X, y).set_params(alpha=0.3)
+    with pytest.raises(ValueError, match=r"alpha is \[0.3\] now, and the model was fitted with \[0.1\]"):
+        model.predict_interval(X)

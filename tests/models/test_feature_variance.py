@@ -203,3 +203,12 @@ def test_a_variance_that_cannot_be_is_a_clear_error():
         GRLSRegressor(feature_variance="auto", per_output=True).fit(X, y)
     with pytest.raises(ValueError, match="exact"):
         GRLSRegressor(feature_variance=1.0, regularization=0.1, formulation="published").fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e90, 1e-90])
+def test_the_unit_of_the_targets_does_not_decide_about_features(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = 1 + 3 * X[:, 0] + 0.5 * np.sin(3 * X[:, 1]) + 0.3 * rng.normal(size=30)
+    model = GRLSRegressor(Gaussian(1.0), features="linear", feature_variance="auto")
+    assert model.fit(X, unit * y).feature_variance_ == model.fit(X, y).feature_variance_ > 0

@@ -6,7 +6,7 @@ import reference
 from grls import GRLSRegressor
 from grls.features import EstimatorFeatures
 from grls.kernels import Gaussian, Linear, ThinPlate
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
@@ -130,3 +130,11 @@ def test_weights_and_features_made_from_y_are_refused():
     model.set_params(features=EstimatorFeatures(LinearRegression()))
     with pytest.raises(ValueError, match="made from y"):
         model.fit(X, Y[:, 0]).predict_interval(NEW)
+
+
+def test_a_number_of_folds_may_be_one_of_numpy():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    model = GRLSRegressor(Gaussian(1.0), regularization=0.01).fit(X, X[:, 0] + rng.normal(size=40))
+    one, other = (model.predict_interval(X, method="cv+", cv=cv) for cv in (5, np.int64(5)))
+    assert_array_equal(one, other)

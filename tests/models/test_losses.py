@@ -825,3 +825,43 @@ def test_the_shift_that_widths_are_chosen_with_is_that_of_all_rows(loss):
     samples.weights = None
     ratio = GRRegressor(loss="expectile", regularization=0.2)._equivalent_shift(training) / 0.2
     assert ratio == pytest.approx(4)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "poisson"])
+def test_a_score_is_of_as_many_targets_as_rows_and_outputs(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.poisson(2.0, size=30).astype(float)
+    model = GRRegressor(Gaussian(1.0), loss=loss, regularization=0.1).fit(X, y)
+    assert np.isfinite(model.score(X, y))
+    for targets, said in (
+        (y[:7], "inconsistent numbers of samples"),
+        (np.where(y > 2, np.nan, y), "NaN"),
+        (np.where(y > 2, np.inf, y), "infinity"),
+        (np.c_[y, y], "y has 2 columns, the model 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            model.score(X, targets)
+
+
+def test_a_score_of_several_quantiles_takes_one_column():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    model = GRRegressor(Gaussian(1.0), loss="quantile", quantiles=[0.2, 0.8], regularization=0.1).fit(X, y)
+    assert model.score(X, y) == model.score(X, y[:, None])
+    with pytest.raises(ValueError, match="y has 2 columns, the model 1"):
+        model.score(X, np.c_[y, y])
+    both = GRRegressor(Gaussian(1.0), loss="absolute", regularization=0.1).fit(X, np.c_[y, -y])
+    for columns in (1, 3):
+        with pytest.raises(ValueError, match=f"y has {columns} columns, the model 2"):
+            both.score(X, np.ones((30, columns)))
+
+
+def test_a_loss_set_after_the_fit_is_not_read_as_that_of_the_fit():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(30, 2)), rng.poisson(2.0, size=30).astype(float)
+    model = GRRegressor(Gaussian(1.0), loss="poisson", regularization=0.1).fit(X, y)
+    model.set_params(loss="huber")
+    for ask in (model.predict, lambda X: model.score(X, y)):
+        with pytest.raises(ValueError, match="loss is 'huber' now, and the model was fitted with 'poisson'"):
+            ask(X)
+    assert model.fit(X, y).predict(X).shape == (30,)

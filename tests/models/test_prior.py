@@ -529,3 +529,14 @@ def test_free_features_may_be_in_any_units_far_from_the_origin():
     for unit in (1.0, 1e32):
         model = PriorRLSRegressor(features="linear", regularization=unit**2).fit(unit * x, y)
         np.testing.assert_allclose(model.predict(unit * x), line, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e80, 1e-80])
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "reml"])
+def test_columns_whose_squares_leave_floating_point_are_refused_by_name(criterion, unit):
+    """The choice ended at the largest regularization, without a word."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=30)
+    with pytest.raises(ValueError, match="columns of X, times the prior's standard deviations"):
+        PriorRLSRegressor(regularization=criterion).fit(unit * X, y)

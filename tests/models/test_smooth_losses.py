@@ -849,3 +849,20 @@ def test_parts_of_other_losses_have_no_variances():
     X, y = data("poisson", 20)
     with pytest.raises(ValueError, match="smooth loss"):
         GRRegressor("gaussian", regularization=0.1).fit(X, y).decompose(X, return_std=True)
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_the_width_for_a_given_gamma_is_that_of_least_squares_as_curved_as_the_loss(weight, monkeypatch):
+    """Counts of mean μ: Σ w μ (f - z)² / 2 + γ Σw |f|², so that the shift is 2γΣw ÷ μ."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.poisson(3.0, size=40).astype(float)
+    asked, own = [], GRRegressor._smooth_shift
+
+    def recorded(model, training):
+        asked.append(own(model, training))
+        return asked[-1]
+
+    monkeypatch.setattr(GRRegressor, "_smooth_shift", recorded)
+    model = GRRegressor("auto", loss="poisson", features="constant", regularization=0.01)
+    model.fit(X, y, sample_weight=np.full(40, weight))
+    assert_allclose(asked[0], 2 * 0.01 * 40 * weight / y.mean(), rtol=1e-6)

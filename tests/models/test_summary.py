@@ -708,3 +708,50 @@ def test_scales_of_a_prior_have_intervals_unless_its_share_is_at_an_end_of_those
         model = PriorRLSRegressor(regularization="reml", regularization_grid=grid).fit(X, y)
         assert model.regularization_ == best
         assert ("at an end of the values tried" in str(model.summary())) == at_end
+
+
+@pytest.mark.parametrize("variance", [0.0, "auto"])
+def test_features_without_any_variance_have_no_effect_and_no_test(variance):
+    """Rounding in the coordinates of the constant made effects of 1e-14 that were significant."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = 1000 + np.sin(3 * X[:, 0]) * np.cos(3 * X[:, 1]) + 0.1 * rng.normal(size=60)
+    model = GRLSRegressor(Gaussian(0.7), features="linear", feature_variance=variance).fit(X, y)
+    assert model.feature_variance_ == 0
+    assert model.feature_coef_[1:].tolist() == model.feature_coef_std_[1:].tolist() == [0, 0]
+    assert np.isnan(model.summary().coefficients["p"][1:]).all()
+
+
+def test_a_summary_of_given_variances_is_shown():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 2))
+    model = GRLSRegressor(Gaussian(1.0), kernel_variance=1.0, noise_variance=0.1).fit(X, X[:, 0])
+    assert " inf " in str(model.summary())
+    assert "inf" in model.summary()._repr_html_()
+
+
+@pytest.mark.parametrize("level", [0.0, 3.0, 3.1])
+def test_targets_that_are_constant_have_a_summary(level):
+    X = np.random.default_rng(2).normal(size=(30, 2))
+    summary = GRLSRegressor(Gaussian(1.0)).fit(X, np.full(30, level)).summary()
+    assert "No test of the kernel part: the features meet the targets." in str(summary)
+    assert str(GRLSRegressor(Gaussian(1.0), features=None).fit(X, np.zeros(30)).summary())
+
+
+def test_a_p_value_below_what_draws_can_tell_is_shown_as_a_bound():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, 60))[:, None]
+    model = GRLSRegressor(Gaussian(1.0), features="linear", regularization="reml")
+    clear = model.fit(x, np.sin(x[:, 0]) + 0.1 * rng.normal(size=60)).summary(n_simulations=99)
+    assert "<= 0.01" in str(clear)
+    noise = model.fit(x, rng.normal(size=60)).summary(n_simulations=99)
+    assert "<=" not in str(noise)
+
+
+def test_only_parameters_at_a_bound_are_told_to_be_at_one():
+    rng = np.random.default_rng(1)
+    x = np.sort(rng.uniform(0, 10, 60))[:, None]
+    model = GRLSRegressor(Gaussian(1.0), regularization="reml", optimize=True)
+    summary = model.fit(x, np.sin(x[:, 0]) + 0.1 * rng.normal(size=60)).summary()
+    assert "At a bound" not in str(summary)
+    assert np.isfinite(np.asarray(summary.scale["2.5 %"], dtype=float)).all()

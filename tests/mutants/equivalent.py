@@ -113,6 +113,51 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_MORE_DIGITS, _DOUBLE_PRECISION = «0.01», 5e-6  # of a second attempt: times `tol`, and at most",
         "0.03",
     ): "how much better a second attempt is told to be; what it reached is measured",
+    (
+        "python/grls/_models/samples.py",
+        "if total is not None and np.abs(total).max(initial=«0») > _LARGEST_OFFSET:",
+        "1",
+    ): "one is below the bound as zero is",
+    (
+        "python/grls/_selection/kernel_choice.py",
+        "if with_widths «<» _BETTER_ELSEWHERE * with_one:",
+        "<=",
+    ): "errors that rounding makes are not equal to their bound",
+    (
+        "python/grls/_models/family_loss.py",
+        "return «4» * kernel_size(self.problem, self.s) * float(np.mean(curvatures) / self.s.sum())",
+        "5",
+    ): "where the walk along γ begins, from where it goes on to the smallest error",
+    (
+        "python/grls/_nystrom/files.py",
+        "for batch in source.to_batches(**options, batch_readahead=«1», fragment_readahead=1):",
+        "2",
+    ): "how much is read ahead",
+    (
+        "python/grls/_solvers/bias_program.py",
+        "if answer.gap «>» tol:",
+        ">=",
+    ): "a gap that rounding leaves is not equal to its bound",
+    (
+        "python/grls/_models/chosen_in_folds.py",
+        "if np.isnan(values[machines.fold «>=» 0]).any():",
+        ">",
+    ): "rows that were not looked at are of every fold",
+    (
+        "python/grls/kernels/views.py",
+        "inner = Look(V, look.fits, look.y, look.weights, look.refits, is_checked=«True», known=look.known)",
+        "False",
+    ): "numbers that are checked once more",
+    (
+        "python/grls/_nystrom/gradients.py",
+        "return interruptible(len(L), cho_factor, LtL, lower=True, overwrite_a=«True», check_finite=False)",
+        "False",
+    ): "memory, of a copy",
+    (
+        "python/grls/_models/chosen_in_folds.py",
+        "n_units = int(machines.together.max()) + «1»",
+        "2",
+    ): "how many rows are looked at, of one more unit",
     # C++
     (
         "cpp/svm/interior_point.cpp",

@@ -1,6 +1,8 @@
 """A full disk, a killed process, memory that ends in the middle: nothing is lost but what was being made."""
 
+import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -134,3 +136,30 @@ def test_memory_that_ends_in_the_middle_leaves_an_estimator_that_works(name):
         """.replace("name ==", f"{name!r} ==")
     )
     assert done.stdout.split() == ["refused", "3"], done.stderr[-3000:]
+
+
+def test_permissions_are_those_of_the_system_or_of_the_file_that_is_replaced(tmp_path):
+    from grls.saving import replacing
+
+    old = os.umask(0o027)
+    try:
+        for name, mode in (("new", None), ("private", 0o600), ("open", 0o664)):
+            path = tmp_path / name
+            if mode is not None:
+                path.touch()
+                path.chmod(mode)
+            with replacing(path) as file:
+                file.write(b"1")
+            assert stat.S_IMODE(path.stat().st_mode) == (0o640 if mode is None else mode)
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["new", "open", "private"]
+    finally:
+        assert os.umask(old) == 0o027  # nobody has changed it for a moment
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    from grls.saving import replacing
+
+    path = tmp_path / ("a" * 250)
+    with replacing(path) as file:
+        file.write(b"1")
+    assert path.read_bytes() == b"1"

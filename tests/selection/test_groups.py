@@ -208,3 +208,13 @@ def test_the_core_checks_groups():
         parameters.gradient(problem, y[:, None], 1.0, "logo", None, twice)
     with pytest.raises(ValueError, match="2 of 96 samples"):
         parameters.gradient(problem, y[:, None], 1.0, "logo", None, Groups.of([[0, 1]]))
+
+
+def test_a_kernel_is_chosen_by_groups_of_more_rows_than_are_looked_at():
+    """The groups of the rows that are looked at are numbered anew."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(450, 2))
+    groups = np.repeat(np.arange(30) * 7, 15)
+    y = np.sin(2 * X[:, 0]) + rng.normal(size=211)[groups] * 0.1 + 0.1 * rng.normal(size=450)
+    model = GRLSRegressor(kernel="auto", regularization="logo").fit(X, y, groups=groups)
+    assert model.score(X, y) > 0.9

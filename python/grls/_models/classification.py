@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,8 @@ def row_counts(estimator: Any, labels: Any, weights: FloatArray | None) -> Float
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is None or weights is None:
         return weights
+    if not isinstance(class_weight, str | Mapping):
+        raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
     if isinstance(class_weight, str):
         costs = compute_sample_weight(class_weight, labels)
     else:

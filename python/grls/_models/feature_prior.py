@@ -77,6 +77,8 @@ def split(T: FloatArray, weights: FloatArray | None, polynomials: FloatArray | N
     ones = np.ones((m, 1))
     to_constant, left_over = made_of(ones)
     has_constant = bool(left_over[0] < _SPANNED)
+    if (one := np.flatnonzero(np.ptp(own, axis=0) == 0)).size:  # no other column takes part, not by rounding
+        to_constant = np.eye(len(kept))[:, one[:1]] / own[0, one[0]]
     F, to_F = np.empty((m, 0)), np.empty((len(kept), 0))
     if has_constant:
         F, to_F = ones, to_constant

@@ -211,9 +211,10 @@ class FitStatistics:
 
     def _log_scale(self, n: float) -> float:
         """Return n log 2πv² + q/v², v² given or the estimate q/n."""
-        variance = self.quadratic / n if self.variance is None else self.variance
-        with np.errstate(divide="ignore"):
-            return n * float(np.log(2 * np.pi * variance)) + self.quadratic / variance
+        if self.variance is not None:
+            return n * float(np.log(2 * np.pi * self.variance)) + self.quadratic / self.variance
+        with np.errstate(divide="ignore"):  # of targets that are met exactly: there is no bound
+            return n * float(np.log(2 * np.pi * self.quadratic / n)) + n
 
     @property
     def feature_covariance(self) -> FloatArray:

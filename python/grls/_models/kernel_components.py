@@ -47,7 +47,7 @@ def fixed_signs(vectors: FloatArray) -> FloatArray:
 def finite_rows(values: Any, what: str) -> FloatArray:
     """Return what a fitted transformer gives; ValueError where that is no number."""
     found: FloatArray = np.asarray(values)
-    finite = np.isfinite(found).all(axis=1)
+    finite = np.isfinite(found.reshape(len(found), -1)).all(axis=1)
     if not finite.all():
         raise ValueError(
             f"the {what} are not finite at row {finite.argmin()}: its values are too large for the kernel, "

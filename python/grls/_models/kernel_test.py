@@ -71,6 +71,8 @@ def kernel_test(
     start = reduced.at(np.array([1.0]), relative=True)
     if start.vanishes:
         return "no test of the kernel part: the features span all that the kernel can express"
+    if _are_met(merged):
+        return "no test of the kernel part: the features meet the targets"
     if merged.n_repeats < -1e-9 * merged.n_rows:
         return "no test of the kernel part: the weights count fewer rows than there are points"
     kept = list(start.kept)
@@ -91,6 +93,14 @@ def kernel_test(
         null = simulated_ratios(eigenvalues, n_free, shifts, n_simulations, random)
     beyond = int(np.count_nonzero(null >= statistic))
     return KernelTest(statistic, (beyond + 1) / (n_simulations + 1), n_simulations)
+
+
+def _are_met(merged: Merged[Any]) -> bool:
+    """Whether nothing but rounding is left of the targets beside the features."""
+    roots = np.sqrt(merged.problem.weights_or_ones)[:, None]
+    y, T = roots * merged.targets, roots * merged.problem.T
+    left = y - T @ nearest_combination(T, y)
+    return not merged.within.any() and bool(np.linalg.norm(left) <= 1e-13 * np.linalg.norm(y))
 
 
 def _shifts_for(eigenvalues: FloatArray) -> FloatArray:

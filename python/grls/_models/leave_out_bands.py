@@ -86,7 +86,7 @@ class LeaveOutBands:
         model: Any = self
         _require_single_rows(model)
         if method == "cv+":
-            folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
+            folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int | np.integer) else cv
             left_out = leave_out(model, folds, None, None)
             if not np.array_equal(left_out.rows, np.arange(len(model._targets_fit))):
                 raise ValueError("cv must leave out every row once")

@@ -9,11 +9,14 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 
-from .._validation import FloatArray, sample_weights
+from .._validation import FloatArray, require_size, sample_weights
 from .._warnings import recorded
 from .samples import with_groups, with_noise, with_offset
 
 R = TypeVar("R", bound="Regression")
+
+# Targets, so that variances neither vanish nor overflow.
+_SMALLEST, _LARGEST = 1e-140, 1e150
 
 
 class RegressionFunction(MultiOutputMixin, RegressorMixin):
@@ -28,6 +31,7 @@ class RegressionFunction(MultiOutputMixin, RegressorMixin):
         values = np.asarray(values, dtype=np.float64)
         if not (type(y) is np.ndarray and y.dtype == np.float64):  # objects, and what doubles cannot hold
             assert_all_finite(values, input_name="y")
+        require_size(values.reshape(len(values), -1), _SMALLEST, _LARGEST)
         return checked, values
 
     def predict(self, X: Any) -> FloatArray:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._selection.regularization import warn_of_unusual_weights
 from .._selection.starts import drawn_rows
 from .._solvers.newton import Minimum, State
-from .._validation import FloatArray, real, sample_weights
+from .._validation import FloatArray, real, sample_weights, target_columns
 from ..kernels.polynomials import polynomial_columns
 from .deviations import standard_deviations
 from .families import FAMILIES, Family, FamilyRows
@@ -352,11 +351,7 @@ def explained_deviance(
     exposure: Any,
 ) -> float:
     """Return the share of the best constant's deviance that functions f (n, k) explain, the mean of all."""
-    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    check_consistent_length(f, values)
-    values = values.reshape(len(values), -1)
-    if values.shape[1] != f.shape[1]:
-        raise ValueError(f"y has {values.shape[1]} columns, the model {f.shape[1]}")
+    values = target_columns(y, f, f.shape[1])
     weights = sample_weights(sample_weight, f)
     known = offsets(offset, exposure, len(f))
     known = np.zeros(len(f)) if known is None else known

@@ -412,6 +412,7 @@ def _gains(curve: Curve, v: int, variances: list[float], merged: Merged[Any]) ->
         judge, g = curve.points[curve.best(index)[0]]
         squared.append(((judge.targets - judge.predictions(g, variances[index])) ** 2).mean(axis=1))
     gain = squared[0] - squared[1]
+    gain = gain / (np.abs(gain).max() or 1.0)  # whose squares then neither overflow nor vanish
     mean = np.average(gain, weights=merged.weights)
     variance = np.average((gain - mean) ** 2, weights=merged.weights) / merged.n_rows
     return bool(mean > 0.5 * np.sqrt(variance))

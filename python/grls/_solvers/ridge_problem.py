@@ -26,6 +26,16 @@ _SMALL = 3000
 _USUAL_ITERATIONS = 100
 
 
+def _require_unit(unit: float) -> None:
+    """Raise ValueError where eigenvalues of XᵀX are of a size whose squares leave floating point."""
+    if unit != 0 and not 1e-140 <= unit <= 1e140:
+        raise ValueError(
+            f"the columns of X, times the prior's standard deviations, are of size {unit**0.5:.1g}, and the "
+            "regularization is chosen for sizes from 1e-70 to 1e+70: change the unit of X, or give the "
+            "regularization as a number"
+        )
+
+
 @dataclass
 class RidgeProblem:
     """min 1/Σw Σ_i w_i (y_i − x_iᵀV − t_iᵀβ)² + γ|V|²; γ and the targets come with each call."""
@@ -141,14 +151,18 @@ class RidgeProblem:
         """Return the matrix reduced once for any number of shifts."""
         if self.by_samples:
             return self._as_kernel_problem().reduced(targets, leave_one_out=leave_one_out)
-        return ReducedMatrix(_core.ridge_reduce(**self._arguments(), Y=targets))
+        made = ReducedMatrix(_core.ridge_reduce(**self._arguments(), Y=targets))
+        _require_unit(made.at(np.ones(1), relative=True).unit)
+        return made
 
     def path(self, targets: FloatArray, shifts: FloatArray, *, relative: bool, leave_one_out: bool) -> Path:
         """Return what the core knows of every shift γΣw; `relative`: in units of its size."""
         if self.by_samples:
             problem = self._as_kernel_problem()
             return problem.path(targets, shifts, relative=relative, leave_one_out=leave_one_out)
-        return _core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative)
+        path = _core.ridge_path(**self._arguments(), Y=targets, shifts=shifts, relative=relative)
+        _require_unit(path.unit)
+        return path
 
     def path_bytes(self, n_outputs: int, n_shifts: int, *, leave_one_out: bool) -> float:
         """Return the memory that `path` takes."""

@@ -15,6 +15,7 @@ from . import blas
 T = TypeVar("T")
 
 _limit: int | None = None
+_MOST_THREADS = 1024  # which the core never takes more of
 
 
 def _positive(value: object, name: str) -> int:
@@ -24,7 +25,7 @@ def _positive(value: object, name: str) -> int:
         number = 0
     if number < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
-    return number
+    return min(number, _MOST_THREADS)
 
 
 def set_num_threads(n_threads: int | None) -> None:
@@ -122,22 +123,30 @@ class _Limits:
     @contextmanager
     def __call__(self, limit: int) -> Iterator[None]:
         block = [limit]
-        with self._lock:
-            if not self._blocks:
-                self._hold.__enter__()
-                self._before = [1 if blas.is_held_by_core(one) else one.get() for one in self._switches]
-            self._blocks.append(block)
-            self._set([limit] * len(self._switches))
-        try:
+        try:  # Ctrl-C may come anywhere in here, and what was done by then is undone
+            with self._lock:
+                is_first = not self._blocks
+                if is_first:
+                    self._before = [1 if blas.is_held_by_core(one) else one.get() for one in self._switches]
+                self._blocks.append(block)
+                if is_first:
+                    self._hold.__enter__()
+                self._set([limit] * len(self._switches))
             yield
         finally:
             with self._lock:
-                self._blocks = [other for other in self._blocks if other is not block]
-                if self._blocks:
-                    self._set(self._blocks[-1] * len(self._switches))
-                else:
-                    self._set(self._before)
-                    self._hold.__exit__()
+                if any(other is block for other in self._blocks):
+                    self._leave(block)
+
+    def _leave(self, block: list[int]) -> None:
+        left = [other for other in self._blocks if other is not block]
+        if left:
+            self._set(left[-1] * len(self._switches))
+        else:
+            self._hold.__enter__()  # where Ctrl-C came before; what is held already stays so
+            self._set(self._before)
+            self._hold.__exit__()
+        self._blocks = left
 
     def _set(self, numbers: list[int]) -> None:
         for switch, number in zip(self._switches, numbers, strict=True):

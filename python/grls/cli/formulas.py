@@ -177,6 +177,19 @@ class Formula(TransformerMixin, Versioned, BaseEstimator):
         return found
 
 
+def _largest_power(formula: str) -> int:
+    """Return the largest exponent that multiplies terms, and not numbers in a function."""
+    inside, largest = [], 0
+    for found in re.finditer(r"(\w*)\(|\)|(?:\*\*|\^)\s*(\d+)", formula):
+        if found[0].endswith("("):
+            inside.append(bool(found[1]))
+        elif found[0] == ")":
+            inside = inside[:-1]
+        elif not any(inside):
+            largest = max(largest, int(found[2]))
+    return largest
+
+
 def _terms(formula: str) -> list[list[str]]:
     """Return the factors of each term of a formula."""
     try:
@@ -185,6 +198,8 @@ def _terms(formula: str) -> list[list[str]]:
         raise MissingExtra("a formula", "formulaic") from error
     if len(formula) > _LONGEST:
         raise TableError(f"the formula is longer than {_LONGEST} characters")
+    if _largest_power(formula) > 9:
+        raise TableError(f"the formula {formula!r} asks for terms of ten columns and more: powers end at 9")
     if "~" in formula:
         raise TableError(
             f"the formula {formula!r} is for the features alone: the target is given by --target"

@@ -126,7 +126,10 @@ def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
         raise TableError(f"{path} is empty")
     if separator is None:
         separator = max(",;\t", key=lambda sign: head.count(sign))
-    names = [name.strip() for name in next(csv.reader([head], delimiter=separator))]
+    try:
+        names = [name.strip() for name in next(csv.reader([head], delimiter=separator))]
+    except csv.Error as error:
+        raise TableError(f"{path}: the first line, of names: {_one_line(error)}") from error
     _require_names(path, names)
     try:
         with warnings.catch_warnings():

@@ -86,7 +86,7 @@ def column_of(frame: Any, name: str, *, labels: bool = False) -> Column:
 def _texts(values: Any) -> Any:
     """Return categories as texts; whole numbers are the same with and without a decimal point."""
     plain = values.to_numpy()
-    if plain.dtype.kind == "f" and np.all(plain == np.round(plain)):
+    if plain.dtype.kind == "f" and np.all((np.abs(plain) <= 2**53) & (plain == np.round(plain))):
         return plain.astype(np.int64).astype(str)
     return values.astype(str).str.strip().to_numpy(dtype=object)
 
