@@ -292,3 +292,11 @@ print(status.split("VmHWM:")[1].split()[0])
 def test_many_levels_need_no_matrix_of_indicators():
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True)
     assert int(done.stdout) * 1024 < 0.8 * 8 * 10_000 * 6_000  # the indicators alone would take more
+
+
+def test_features_set_after_the_fit_do_not_change_the_groups_of_the_fit():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=60), np.arange(60) % 4]
+    model = GRLSRegressor(Gaussian(1.0).on([0]), features=Groups(1), solver="cg", regularization=0.1)
+    before = model.fit(X, X[:, 0] + X[:, 1]).predict(X)
+    assert_allclose(model.set_params(features="constant").predict(X), before, rtol=0)

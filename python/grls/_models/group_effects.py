@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from .._solvers.groups import Labels
 from .._validation import FloatArray
@@ -75,9 +76,9 @@ class GroupedMachine(KernelMachine):
         return SampleGroups(levels, codes.reshape(-1).astype(np.intp))
 
     def _store_groups(self, groups: GroupEffects | None) -> None:
-        self._forget("_groups", "group_levels_", "group_effects_")
+        self._forget("_groups", "_grouping", "group_levels_", "group_effects_")
         if groups is not None:
-            self._groups = groups.without_means()
+            self._groups, self._grouping = groups.without_means(), clone(self.features)
             self.group_levels_ = groups.levels
             self.group_effects_ = self._per_output(groups.effects[:-1])
 
@@ -86,8 +87,8 @@ class GroupedMachine(KernelMachine):
         T = super()._features_at(checked, X)
         if not hasattr(self, "_groups"):
             return T
-        labels = self.features.labels(given_rows(X, checked))
-        return np.column_stack([T, self.features.codes(labels, self._groups.levels)])
+        labels = self._grouping.labels(given_rows(X, checked))
+        return np.column_stack([T, self._grouping.codes(labels, self._groups.levels)])
 
     def _without_groups(self, T: FloatArray) -> tuple[FloatArray, Labels | None]:
         return (T[:, :-1], T[:, -1].astype(np.intp)) if hasattr(self, "_groups") else (T, None)

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import column_positions, is_table_of_numbers
+from .._validation import all_or_nothing, column_positions, is_table_of_numbers
 from .._versions import Versioned
+from ._names import column_names
 
 
 class Columns(TransformerMixin, Versioned, BaseEstimator):
@@ -59,13 +60,14 @@ class Columns(TransformerMixin, Versioned, BaseEstimator):
         Columns
             The fitted transformer.
         """
-        checked = self._table(X, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        columns = self.columns(X) if callable(self.columns) else self.columns
-        self.positions_ = column_positions(
-            columns, checked.shape[1], None if names is None else list(names), "Columns(columns)"
-        )
-        self._numbers(checked)
+        with all_or_nothing(self):
+            checked = self._table(X, reset=True)
+            names = getattr(self, "feature_names_in_", None)
+            columns = self.columns(X) if callable(self.columns) else self.columns
+            self.positions_ = column_positions(
+                columns, checked.shape[1], None if names is None else list(names), "Columns(columns)"
+            )
+            self._numbers(checked)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -103,7 +105,5 @@ class Columns(TransformerMixin, Versioned, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns, after ``1`` for the constant."""
         check_is_fitted(self)
-        if input_features is None:
-            input_features = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        chosen = [input_features[p] for p in self.positions_]
+        chosen = column_names(self, input_features)[self.positions_].tolist()
         return np.array((["1"] if self.constant else []) + chosen, dtype=object)

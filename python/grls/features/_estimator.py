@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, all_or_nothing, choice, integer
 from .._versions import Versioned
+from ._names import column_names
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -166,6 +167,7 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, Versioned, BaseEst
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of the estimator, with the class or number of each column, after ``1``."""
         check_is_fitted(self, "estimator_")
+        column_names(self, input_features)
         name = type(self.estimator_).__name__.lower()
         n_outputs = self._n_outputs
         if hasattr(self, "classes_") and n_outputs == len(self.classes_):

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._solvers.arrays import require_well_formed
 from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
 from .._versions import Versioned
+from ._names import column_names
 
 IndexArray = NDArray[np.intp]
 
@@ -241,6 +242,7 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return ``geodesic_`` and the class."""
         check_is_fitted(self)
+        column_names(self, input_features)
         return np.array([f"geodesic_{label}" for label in self.classes_], dtype=object)
 
 

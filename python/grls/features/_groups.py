@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import choice, column_positions, is_table_of_numbers
+from .._validation import all_or_nothing, choice, column_positions
 from .._versions import Versioned
+from ._labels import plain, positions_among, read_labels
+from ._names import column_names
 from ._resolve import as_transformer, evaluate, names
 
 
@@ -55,8 +56,9 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
     Parameters
     ----------
     column : int or str, default=0
-        The column, by position or by name. A kernel reads it as well unless ``kernel.on(columns)`` leaves it
-        out.
+        The column, by position or by name: numbers, text or dates, of which none is missing. The same levels
+        in another dtype, such as a column of objects, are the same; numbers are not the text of them. A
+        kernel reads the column as well unless ``kernel.on(columns)`` leaves it out.
     beside : None, str, callable or transformer, default=None
         Further features, as an estimator takes them; their constant, which the effects contain, is left out.
         "linear" would hold the column of groups as well, which they contain too: name columns with `Columns`.
@@ -93,29 +95,31 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
     def labels(self, X: Any) -> NDArray[Any]:
         """Return the level of each row of a table."""
         choice(self.unseen, "unseen", ("error", "mean"))
+        return self._labels_at(X, self._position(X))
+
+    def _position(self, X: Any) -> int:
         known = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        (position,) = column_positions(self.column, X.shape[1], known, "Groups(column)")
-        values = _safe_indexing(X, [position], axis=1)
-        values = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-        values = values[:, 0]
-        if values.dtype.kind in "OUS":
-            values = values.astype(str)
-        elif values.dtype.kind == "f" and np.isnan(values).any():
-            row = int(np.flatnonzero(np.isnan(values))[0])
-            raise ValueError(f"Groups({self.column!r}): row {row} has no level")
-        return values
+        return column_positions(self.column, X.shape[1], known, "Groups(column)")[0]
+
+    def _labels_at(self, X: Any, position: int) -> NDArray[Any]:
+        labels, there = read_labels(X, position, f"Groups({self.column!r}): the column")
+        if not there.all():
+            raise ValueError(
+                f"Groups({self.column!r}): row {int(np.argmin(there))} has no level: leave such rows out, or "
+                "fill in a level of their own"
+            )
+        return labels
 
     def codes(self, labels: NDArray[Any], levels: NDArray[Any]) -> NDArray[np.intp]:
         """Return the positions of labels among sorted levels; unseen ones are an error, or len(levels)."""
-        place = np.minimum(np.searchsorted(levels, labels), len(levels) - 1)
-        unseen = levels[place] != labels
-        if unseen.any() and self.unseen == "error":
-            level = labels[unseen][0].item()
+        codes = positions_among(labels, levels, f"Groups({self.column!r}): the column")
+        unseen = codes == len(levels)
+        if unseen.any() and choice(self.unseen, "unseen", ("error", "mean")) == "error":
             raise ValueError(
-                f"Groups({self.column!r}): the level {level!r} was not there in training; "
+                f"Groups({self.column!r}): the level {plain(labels[unseen][0])} was not there in training; "
                 'unseen="mean" takes the mean effect'
             )
-        return np.where(unseen, len(levels), place).astype(np.intp)
+        return codes
 
     def features_beside(self) -> Any:
         """Return the transformer of the features beside the effects, or None."""
@@ -136,11 +140,17 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
         Groups
             The fitted transformer.
         """
-        table = self._table(X, reset=True)
-        self.levels_, counts = np.unique(self.labels(table), return_counts=True)
-        self.shares_ = counts / counts.sum()
-        inner = self.features_beside()
-        self.beside_ = None if inner is None else clone(inner).fit(table, y)
+        with all_or_nothing(self):
+            table = self._table(X, reset=True)
+            self._column = self._position(table)
+            self.levels_, counts = np.unique(self.labels(table), return_counts=True)
+            if not len(counts):
+                raise ValueError("Groups needs at least one row")
+            self.shares_ = counts / counts.sum()
+            inner = self.features_beside()
+            self.beside_ = None if inner is None else clone(inner).fit(table, y)
+            before = [] if self.beside_ is None else list(self.beside_.get_feature_names_out())
+            self._names = [*before, *(f"{self.column}={level}" for level in self.levels_)]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -159,17 +169,16 @@ class Groups(TransformerMixin, Versioned, BaseEstimator):
         check_is_fitted(self)
         table = self._table(X, reset=False)
         rows = np.vstack([np.eye(len(self.levels_)), self.shares_])
-        indicators = rows[self.codes(self.labels(table), self.levels_)]
+        indicators = rows[self.codes(self._labels_at(table, self._column), self.levels_)]
         return indicators if self.beside_ is None else np.hstack([self.beside_.transform(table), indicators])
 
     def _table(self, X: Any, *, reset: bool) -> Any:
-        if hasattr(X, "columns") and not is_table_of_numbers(X):
+        if hasattr(X, "columns"):  # the other columns are for the features beside to check
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
-        return X if hasattr(X, "columns") else checked
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return their names."""
         check_is_fitted(self)
-        before = [] if self.beside_ is None else list(self.beside_.get_feature_names_out())
-        return np.array([*before, *(f"{self.column}={level}" for level in self.levels_)], dtype=object)
+        column_names(self, input_features)
+        return np.array(self._names, dtype=object)

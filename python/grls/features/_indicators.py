@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import column_positions, is_table_of_numbers
+from .._validation import all_or_nothing, as_rows, column_positions, is_table_of_numbers
 from .._versions import Versioned
+from ._labels import positions_among, read_labels
+from ._names import column_names
 
 
 class Indicators(TransformerMixin, Versioned, BaseEstimator):
@@ -24,9 +24,9 @@ class Indicators(TransformerMixin, Versioned, BaseEstimator):
     Parameters
     ----------
     groups : int, str, sequence or dict, default=0
-        Columns that hold labels, by position or name: one group for each label of each column. Or names of
-        groups, and for each a function of X that returns one boolean for each row,
-        ``{"young": lambda X: X[:, 0] < 30}``.
+        Columns that hold labels, by position or name: one group for each label of each column, which
+        holds numbers, text or dates, in any dtype. Or names of groups, and for each a function of X that
+        returns one boolean for each row, ``{"young": lambda X: X[:, 0] < 30}``.
 
     Attributes
     ----------
@@ -79,29 +79,35 @@ class Indicators(TransformerMixin, Versioned, BaseEstimator):
         Indicators
             The fitted transformer.
         """
+        with all_or_nothing(self):
+            self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
         table = self._table(X, reset=True)
         names = getattr(self, "feature_names_in_", None)
-        known = None if names is None else list(names)
-        given = known if known is not None else [f"x{i}" for i in range(table.shape[1])]
         self.positions_: list[int] = []
         self.labels_: list[NDArray[Any]] = []
+        self._functions: dict[Any, Any] = {}
         if isinstance(self.groups, dict):
             if not self.groups:
                 raise ValueError("groups names no group")
             for name, members in self.groups.items():
                 if not callable(members):
                     raise TypeError(f"group {name!r} must be a function of X, got {members!r}")
+            self._functions = dict(self.groups)
             self._names = [str(name) for name in self.groups]
         else:
+            known = None if names is None else list(names)
             self.positions_ = column_positions(self.groups, table.shape[1], known, "Indicators(groups)")
-            self.labels_ = [_labels(self._column(table, p)) for p in self.positions_]
+            self.labels_ = [np.unique(self._labels(table, p)[0]) for p in self.positions_]
+            given = column_names(self)
             self._names = [
                 f"{given[p]}={label}"
                 for p, labels in zip(self.positions_, self.labels_, strict=True)
                 for label in labels
             ]
         self.transform(X)
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the indicators.
@@ -120,38 +126,34 @@ class Indicators(TransformerMixin, Versioned, BaseEstimator):
         table = self._table(X, reset=False)
         n_rows = table.shape[0]
         columns = [np.ones(n_rows)]
-        if isinstance(self.groups, dict):
-            rows = X if hasattr(X, "columns") else table
-            columns += [_members(name, members(rows), n_rows) for name, members in self.groups.items()]
-        for p, labels in zip(self.positions_, self.labels_, strict=True):
-            values = self._column(table, p)
-            columns += [np.asarray(values == label, dtype=np.float64) for label in labels]
+        rows = X if hasattr(X, "columns") else table
+        columns += [_members(name, members(rows), n_rows) for name, members in self._functions.items()]
+        for p, known in zip(self.positions_, self.labels_, strict=True):
+            labels, there = self._labels(table, p)
+            indicators = np.zeros((n_rows, len(known) + 1))
+            indicators[there, positions_among(labels, known, self._what(p))] = 1.0
+            columns.append(indicators[:, :-1])
         return np.column_stack(columns)
 
     def _table(self, X: Any, *, reset: bool) -> Any:
         """Return X, checked as numbers unless it has columns of text."""
         if not is_table_of_numbers(X):
-            return validate_data(self, X, reset=reset, skip_check_array=True)
+            return validate_data(self, as_rows(X), reset=reset, skip_check_array=True)
         return validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite="allow-nan"
         )
 
-    def _column(self, table: Any, position: int) -> NDArray[Any]:
-        column = _safe_indexing(table, position, axis=1)
-        if sparse.issparse(column):
-            column = column.toarray()
-        return np.ravel(np.asarray(column))
+    def _labels(self, table: Any, position: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        return read_labels(table, position, self._what(position))
+
+    def _what(self, position: int) -> str:
+        return f"Indicators: column {str(column_names(self)[position])!r}"
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the groups, after ``1`` for the constant."""
         check_is_fitted(self)
+        column_names(self, input_features)
         return np.array(["1", *self._names], dtype=object)
-
-
-def _labels(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of a column, without what stands for a missing one."""
-    missing = np.array([value is None or value != value for value in values], dtype=bool)
-    return np.unique(values[~missing])
 
 
 def _members(name: Any, members: Any, n_rows: int) -> NDArray[np.float64]:

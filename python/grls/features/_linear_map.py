@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._validation import FloatArray
+from .._validation import FloatArray, all_or_nothing
 from .._versions import Versioned
 
 _FLOATS = [np.float64, np.float32]
@@ -56,7 +56,8 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Versioned, Ba
         LinearMap
             The transformer.
         """
-        self._mapped(validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)[:0])
+        with all_or_nothing(self):
+            self._mapped(validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)[:0])
         return self
 
     def transform(self, X: Any) -> FloatArray:

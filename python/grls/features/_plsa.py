@@ -18,6 +18,7 @@ from .._solvers.results import FoldedIn, Topics
 from .._validation import FloatArray, all_or_nothing, choice, integer, real, with_unlabelled
 from .._versions import Versioned
 from .._warnings import warn
+from ._names import column_names
 
 # The mixture of one document is a concave problem of few unknowns: this many steps solve it to any tolerance
 # that makes sense, and their number need not be a parameter.
@@ -222,6 +223,7 @@ class PLSA(TransformerMixin, Versioned, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return ``topic0``, ``topic1`` and so on."""
         check_is_fitted(self)
+        column_names(self, input_features)
         return np.array([f"topic{z}" for z in range(len(self.components_))], dtype=object)
 
     def _counts(self, X: Any, *, reset: bool) -> sparse.csr_array:

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers.rows import distinct_rows
-from .._validation import FloatArray, column_positions, integer
+from .._validation import FloatArray, all_or_nothing, column_positions, integer
 from .._versions import Versioned
+from ._names import column_names
 
 _FLOATS = [np.float64, np.float32]
 
@@ -90,6 +91,11 @@ class NormalScores(TransformerMixin, Versioned, BaseEstimator):
         NormalScores
             The transformer.
         """
+        with all_or_nothing(self):
+            self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
         n_knots = integer(self.n_knots, "NormalScores.n_knots", minimum=2)
         given, X = X, validate_data(self, X, dtype=_FLOATS)
         points = np.asarray(X[distinct_rows(X)[0]], dtype=np.float64)
@@ -105,7 +111,6 @@ class NormalScores(TransformerMixin, Versioned, BaseEstimator):
         kept = [_thinned(*tables[c], n_knots) for c in chosen]
         self.knots_, self.scores_ = [knots for knots, _ in kept], [scores for _, scores in kept]
         self.reaches_ = np.array([_reach(points[:, c]) for c in chosen]).reshape(-1, 2)
-        return self
 
     def transform(self, X: Any) -> FloatArray:
         """Return the columns and the scores.
@@ -207,11 +212,7 @@ class NormalScores(TransformerMixin, Versioned, BaseEstimator):
             Names.
         """
         check_is_fitted(self, "columns_")
-        names = input_features if input_features is not None else getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{c}" for c in range(self.n_features_in_)]
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"input_features has {len(names)} names, expected {self.n_features_in_}")
+        names = column_names(self, input_features)
         return np.array([*names, *(f"score_{names[c]}" for c in self.columns_)], dtype=object)
 
     def _to_onnx(self, graph: Any, X: str) -> tuple[str, int]:

@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import as_rows, integer, is_as_fitted, is_table_of_numbers
+from .._validation import all_or_nothing, as_rows, integer, is_as_fitted, is_table_of_numbers
 from .._versions import Versioned
+from ._names import column_names
 
 
 class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
@@ -68,15 +69,22 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
         PolynomialTrend
             The fitted transformer.
         """
+        with all_or_nothing(self):
+            self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
         degree = integer(self.degree, "PolynomialTrend.degree", minimum=0)
         if degree == 0 and not is_table_of_numbers(X):
             self.centre_ = np.zeros(0)  # the constant reads nothing of documents or columns of text
-            return self
+            self.__dict__.pop("n_features_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
+            return
         if degree == 0 and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and X.size:
             # Nor of numbers, which need no check then.
             self.n_features_in_, self.centre_ = X.shape[1], np.zeros(X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
-            return self
+            return
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=degree > 0)
         if sparse.issparse(X) or degree == 0:
             self.centre_ = np.zeros(X.shape[1])
@@ -84,7 +92,6 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
             self.centre_ = X.min(axis=0) / 2 + X.max(axis=0) / 2
         if degree > 0:
             self._monomials = PolynomialFeatures(degree).fit(np.zeros((1, X.shape[1])))
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the monomials at X.
@@ -173,8 +180,7 @@ class PolynomialTrend(TransformerMixin, Versioned, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the monomials, such as ``x0 x1``."""
         check_is_fitted(self)
+        columns = column_names(self, input_features)
         if self.degree == 0:
             return np.array(["1"], dtype=object)
-        if input_features is None:
-            input_features = getattr(self, "feature_names_in_", None)
-        return np.asarray(self._monomials.get_feature_names_out(input_features))
+        return np.asarray(self._monomials.get_feature_names_out(columns))
