@@ -111,3 +111,16 @@ def test_weights_of_columns_far_from_the_origin_are_told_where_no_constant_is_fr
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X + 1e2, y)
+
+
+@pytest.mark.parametrize("unit", [1e20, 1e-25])
+def test_points_whose_distances_leave_single_precision_are_refused_there(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
+    model = GRLSRegressor(Laplace(unit), regularization=1e-3, precision="single")
+    with pytest.raises(ValueError, match='precision="single" works for distances from'):
+        model.fit(unit * X, y)
+    mixed = model.set_params(precision="mixed").fit(unit * X, y).predict(unit * X)
+    usual = GRLSRegressor(Laplace(1.0), regularization=1e-3).fit(X, y).predict(X)
+    assert np.abs(mixed - usual).max() < 1e-8

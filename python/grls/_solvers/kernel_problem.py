@@ -6,17 +6,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .. import _core
 from .._validation import FloatArray
 from . import kernel_values, memory
 from .dual_program import DualProgram
 from .groups import Groups, Labels, encoded
-from .kernel_values import Formula, Gram, GramSource
+from .kernel_values import Formula, Gram, GramSource, StoredGram
 from .posterior import Posterior
 from .rank import dependence_tolerance
 from .results import Gradient, Path, PiecewiseSolution, ReducedMatrix, Solution, SvmSolution
 from .runtime import get_num_threads
+
+
+def _require_single_size(X: Any) -> None:
+    """Raise ValueError for points whose squared distances leave single precision, which cannot tell."""
+    values = X.data if sparse.issparse(X) else X - X[:1]
+    size = float(np.abs(values).max(initial=0))
+    if size != 0 and not 1e-15 <= size <= 1e15:
+        raise ValueError(
+            f'rows of X are {size:.1g} apart, and precision="single" works for distances from 1e-15 to 1e+15: '
+            'change the unit of X, or precision="mixed"'
+        )
 
 
 @dataclass
@@ -107,6 +119,8 @@ class KernelProblem:
         precision: str = "double",
     ) -> Solution:
         """Return the solution for all columns of `targets`."""
+        if precision == "single" and not isinstance(self.kernel, StoredGram):
+            _require_single_size(self.X)
         return _core.solve(
             **self._arguments(),
             Y=targets,
