@@ -26,8 +26,8 @@ def _require_single_size(X: Any) -> None:
     size = float(np.abs(values).max(initial=0))
     if size != 0 and not 1e-15 <= size <= 1e15:
         raise ValueError(
-            f'rows of X are {size:.1g} apart, and precision="single" works for distances from 1e-15 to 1e+15: '
-            'change the unit of X, or precision="mixed"'
+            f'rows of X are {size:.1g} apart, and precision="single" works for distances from 1e-15 to '
+            '1e+15: change the unit of X, or precision="mixed"'
         )
 
 
