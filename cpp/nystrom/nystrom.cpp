@@ -78,10 +78,10 @@ class WhitenedRows {
     parallel_for(context_, ceil_div(count, strip), workers_for(context_, work),
                  [&](Index t, const Worker& worker) {
                    const Index from = t * strip, n = std::min(strip, count - from);
-                   evaluate(first, from, n, 0, r, B + from, ld, worker.id());
+                   evaluate(first, from, n, 0, r, B + from, ld, worker);
                    if (q > 0) {
                      S* const pivots = at_pivots_.data() + from;
-                     evaluate(first, from, n, r, q, pivots, count, worker.id());
+                     evaluate(first, from, n, r, q, pivots, count, worker);
                      blas::gemm<S>(blas::Op::none, blas::Op::transpose, n, r, q, S(-1), pivots, count,
                                    E_.data(), r, S(1), B + from, ld);
                    }
@@ -107,9 +107,11 @@ class WhitenedRows {
   }
 
   // out (n, columns) = kernel values of the rows first + from … with the centres j0 …
-  void evaluate(Index first, Index from, Index n, Index j0, Index columns, S* out, Index ld, int worker) {
+  void evaluate(Index first, Index from, Index n, Index j0, Index columns, S* out, Index ld,
+                const Worker& worker) {
     if (tiles_) {
-      tiles_->evaluate(from, n, j0, columns, out, ld, scratch_[static_cast<std::size_t>(worker)]);
+      tiles_->evaluate(from, n, j0, columns, out, ld, scratch_[static_cast<std::size_t>(worker.id())],
+                       {context_, worker});
       return;
     }
     const auto& given = std::get<GivenKernelValues>(values_);
@@ -343,7 +345,7 @@ Matrix<double> normal_times(const Context& context, const Formula& formula, cons
       if (strip.values.empty()) local.Z.resize(static_cast<std::size_t>(here * M));
       S* const Z = strip.values.empty() ? local.Z.data() : strip.values.data();
       if (!strip.filled) {
-        kernel->evaluate(from, here, 0, M, Z, here, local.scratch);
+        kernel->evaluate(from, here, 0, M, Z, here, local.scratch, {context, worker});
         strip.filled = !strip.values.empty();
       }
       if (B.cols() > 0)
@@ -433,7 +435,7 @@ Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula,
       for (Index j = 0; j <= i; ++j) {
         const Index i0 = i * kSymmetricTile, ni = std::min(kSymmetricTile, m - i0);
         const Index j0 = j * kSymmetricTile, nj = std::min(kSymmetricTile, m - j0);
-        kernel.evaluate(i0, ni, j0, nj, local.tile.data(), ni, local.scratch);
+        kernel.evaluate(i0, ni, j0, nj, local.tile.data(), ni, local.scratch, {context, worker});
         add_symmetric_tile(C, local.tile.data(), i0, ni, j0, nj, sum);
         if (worker.stopped()) return;
         if (worker.id() == 0) context.poll();
