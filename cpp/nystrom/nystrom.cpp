@@ -384,6 +384,9 @@ template class KernelStore<float>;
 
 namespace {
 
+// Sums that a product with a symmetric kernel matrix of m rows is made of.
+Index symmetric_parts(Index m) { return std::clamp<Index>(ceil_div(m, kSymmetricTile), 1, kParts); }
+
 // Sums (k, m) += what a tile K (ni, nj) of a symmetric kernel matrix at (i0, j0) makes of the coefficients C
 // (k, m), of its rows and, off the diagonal, of its columns. In pieces that libraries multiply without
 // copying them first: of the few columns that there are, copies would cost more than the products.
@@ -422,7 +425,7 @@ Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula,
   std::vector<Local> locals(static_cast<std::size_t>(context.threads()));
   // Block row i meets the block columns j <= i. Part s takes the block rows s, s + parts, … and adds both
   // what a tile says of its rows and what it says of its columns to a sum of its own: their order is fixed.
-  const Index parts = std::min(kParts, std::max<Index>(blocks, 1));
+  const Index parts = symmetric_parts(m);
   std::vector<Matrix<S>> sums(static_cast<std::size_t>(parts));
   const double work =
       0.5 * static_cast<double>(m) * static_cast<double>(m) * (kernel.work() + 4.0 * static_cast<double>(k));
@@ -456,6 +459,10 @@ GRLS_INSTANTIATE(float)
 double centres_bytes(Index M) {
   require_count(M, "centres");
   return 32 * static_cast<double>(M) * static_cast<double>(M);
+}
+
+double symmetric_sums_bytes(Index m, Index k) {
+  return 8 * static_cast<double>(symmetric_parts(m)) * static_cast<double>(m) * static_cast<double>(k);
 }
 
 }  // namespace grls
