@@ -92,7 +92,7 @@ def many_features(name, **given):
     ],
 )
 def test_one_long_task_can_be_interrupted(case):
-    assert looks(case()) == 6
+    assert looks(case()) >= 6
 
 
 @pytest.mark.parametrize("name", ["independent_columns", "null_space", "phi_prime"])
