@@ -271,16 +271,31 @@ void register_equations(py::module_& m) {
   m.def(
       "null_space",
       [](const Matrix<double>& T, double tolerance) {
-        const Basis basis = orthonormal_basis(T, tolerance);
-        const Matrix<double> M = basis.times(Matrix<double>::Identity(T.rows(), T.rows()));
-        return py::make_tuple(Matrix<double>(M.leftCols(T.rows() - basis.rank())), basis.kept);
+        const auto [N, kept] = [&] {
+          const Context context = make_context(0);
+          const py::gil_scoped_release unlocked;
+          const Basis basis = orthonormal_basis(T, tolerance, &context);
+          return std::make_pair(null_space(context, basis), basis.kept);
+        }();
+        return py::make_tuple(N, kept);
       },
       py::kw_only(), py::arg("T"), py::arg("tolerance"));
-  m.def("independent_columns", &independent_columns, py::kw_only(), py::arg("T"), py::arg("tolerance"));
+  m.def(
+      "independent_columns",
+      [](const Matrix<double>& T, double tolerance) {
+        const Context context = make_context(0);
+        const py::gil_scoped_release unlocked;
+        return independent_columns(T, tolerance, &context);
+      },
+      py::kw_only(), py::arg("T"), py::arg("tolerance"));
   m.def(
       "phi_prime",
       [](const Matrix<double>& T, const std::string& pivots, double tolerance) {
-        const Basis basis = pivot_basis(T, pivots_of(pivots), tolerance);
+        const Basis basis = [&] {
+          const Context context = make_context(0);
+          const py::gil_scoped_release unlocked;
+          return pivot_basis(T, pivots_of(pivots), tolerance, &context);
+        }();
         Matrix<double> P = basis.V;
         P.bottomRows(basis.rank()).setIdentity();
         const IndexList chosen(basis.order.end() - basis.rank(), basis.order.end());
@@ -295,10 +310,10 @@ void register_equations(py::module_& m) {
                 "basis must be 'pivot' or 'orthonormal', got '", basis_name, "'");
         const GivenGram given = given_gram(gram);
         require(T.rows() == given.m, "the features have ", T.rows(), " rows, the kernel matrix ", given.m);
-        const Basis basis = basis_name == "pivot" ? pivot_basis(T, pivots_of(pivots), tolerance)
-                                                  : orthonormal_basis(T, tolerance);
         Context context = make_context(threads);
         const py::gil_scoped_release unlocked;
+        const Basis basis = basis_name == "pivot" ? pivot_basis(T, pivots_of(pivots), tolerance, &context)
+                                                  : orthonormal_basis(T, tolerance, &context);
         return assemble_reduced(context, given, basis);
       },
       py::kw_only(), py::arg("gram"), py::arg("T"), py::arg("basis"), py::arg("pivots"), py::arg("tolerance"),

@@ -112,8 +112,9 @@ class InputGradient {
   double work() const { return 4 * kernel_.work() * static_cast<double>(1 + c_.cols()); }
 
   // The points [j0, j0 + nj) for the rows [i0, i0 + ni).
-  void add(Index i0, Index ni, Index j0, Index nj, Sums& sums, Scratch& scratch) const {
-    differentiate(i0, ni, j0, nj, sums, scratch);
+  void add(Index i0, Index ni, Index j0, Index nj, Sums& sums, Scratch& scratch,
+           const Checkpoint& checkpoint) const {
+    differentiate(i0, ni, j0, nj, sums, scratch, checkpoint);
     const Eigen::Ref<const Matrix<double>> c = c_.middleRows(j0, nj);
     for (std::size_t g = 0; g < points_.size(); ++g) {
       const ColumnGroup& group = formula_.groups()[g];
@@ -171,9 +172,10 @@ class InputGradient {
 
  private:
   // The derivatives of the kernel by what terms read, and the shares of steps that read the diagonal.
-  void differentiate(Index i0, Index ni, Index j0, Index nj, Sums& sums, Scratch& scratch) const {
+  void differentiate(Index i0, Index ni, Index j0, Index nj, Sums& sums, Scratch& scratch,
+                     const Checkpoint& checkpoint) const {
     const std::vector<Step>& steps = formula_.steps();
-    const auto read = kernel_.quantities(i0, ni, j0, nj, scratch.kernel);
+    const auto read = kernel_.quantities(i0, ni, j0, nj, scratch.kernel, checkpoint);
     scratch.by_products.assign(points_.size(), Matrix<double>::Zero(ni, nj));
     scratch.by_others.assign(points_.size(), Matrix<double>::Zero(ni, nj));
     scratch.slope.resize(static_cast<std::size_t>(ni));
@@ -274,7 +276,7 @@ void input_gradient(const Context& context, const Formula& formula, const Rows& 
       const Index last = std::min(m, (part + 1) * share);
       for (Index j = part * share; j < last; j += kColumns) {
         gradient.add(first, n, j, std::min(kColumns, last - j), sums[static_cast<std::size_t>(part)],
-                     scratch[static_cast<std::size_t>(worker.id())]);
+                     scratch[static_cast<std::size_t>(worker.id())], {context, worker});
         if (worker.stopped()) return;
         if (worker.id() == 0) context.poll();
       }

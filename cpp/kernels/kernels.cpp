@@ -14,6 +14,14 @@ namespace {
 // second-level cache when the kernel function goes over it.
 constexpr Index kPieceRows = 512;
 constexpr Index kPieceColumns = 256;
+constexpr Index kFewPieceRows = 64;        // in smaller pieces the loops over rows are too short
+constexpr double kPieceWork = 1 << 27;     // operations between two looks whether to go on: some 0.1 s
+constexpr double kScratchBytes = 8 << 20;  // of what the terms read of a piece
+constexpr double kProductWork = 1. / 16;   // of a column in a matrix product, beside other loops
+constexpr double kEntryWork = 4;           // of an entry of a sparse row, where many cancel
+constexpr Index kProductColumns = 64;      // products are slow with fewer
+constexpr Index kOtherColumns = 8;         // sparse rows are read so many at a time
+constexpr Index kDirectColumns = 12;       // up to here distances are no products: see Points
 
 constexpr Index kFewRows = 4;  // so few that preparing the other points costs more than it saves
 
@@ -58,6 +66,15 @@ void load(Quantity what, const Points<S>& a, Index i0, Index ni, const Points<S>
                     : what == Quantity::mismatches ? Points<S>::mismatches
                                                    : Points<S>::chi_squared;
   from(a, i0, ni, b, j0, nj, out, ld, scratch);
+}
+
+// Entries of the longest row.
+Index longest(const Rows& rows) {
+  const auto* const sparse = std::get_if<CsrRows>(&rows);
+  if (!sparse) return column_count(rows);
+  std::int64_t most = 0;
+  for (Index i = 0; i < sparse->n; ++i) most = std::max(most, sparse->starts[i + 1] - sparse->starts[i]);
+  return static_cast<Index>(most);
 }
 
 bool normalizes(const Formula& formula) {
@@ -120,6 +137,7 @@ KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, cons
     centres_.push_back(centre_of(context, points, group, order));
     b_.emplace_back(context, points, group, centres_.back(), order);
   }
+  set_pieces(points);
   if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
 }
 
@@ -136,6 +154,7 @@ KernelTiles<S>::KernelTiles(const Context& context, const Formula& formula, cons
     centres_.push_back(in_place ? std::vector<double>() : centre_of(context, points, group));
     b_.emplace_back(context, points, group, centres_.back());
   }
+  set_pieces(points);
   if (normalizes(formula)) diagonal(formula, b_, n_columns_, roots_b_);
 }
 
@@ -150,6 +169,7 @@ void KernelTiles<S>::set_rows(const Context& context, const Rows& rows) {
   for (std::size_t g = 0; g < centres_.size(); ++g)
     a_.emplace_back(context, rows, formula_.groups()[g], centres_[g]);
   rows_are_points_ = false;
+  if (is_sparse_) set_pieces(rows);
   if (normalizes(formula_)) diagonal(formula_, a_, n_rows_, roots_a_);
 }
 
@@ -161,49 +181,96 @@ double KernelTiles<S>::work() const {
   return work;
 }
 
+// Pieces become smaller where a value takes many operations or reads many quantities. They depend on nothing
+// that changes from call to call, but for sparse rows, whose values are the same in any piece.
 template <class S>
-void KernelTiles<S>::evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
-                              Scratch& scratch) const {
-  evaluate(left(), i0, ni, right(), j0, nj, out, ld, scratch);
+void KernelTiles<S>::set_pieces(const Rows& points) {
+  entries_ = std::max(entries_, longest(points));
+  double work = 4.0 * static_cast<double>(formula_.steps().size()), most = 1;
+  bool by_products = false;
+  per_group_ = 1;
+  for (const ColumnGroup& group : formula_.groups()) {
+    if (group.products && group.distances) per_group_ = 2;
+    const Index read = std::min(entries_, group.columns_read(d_));
+    const bool product = !is_sparse_ && (group.products || (group.distances && read > kDirectColumns));
+    const double of_group = static_cast<double>(read) * (is_sparse_ ? kEntryWork
+                                                         : product  ? kProductWork
+                                                                    : 1);
+    by_products |= product;
+    work += of_group;
+    most = std::max(most, of_group);
+  }
+  const auto piece_of = [&](double values) {
+    const Index narrow = by_products ? kProductColumns : kOtherColumns;
+    Piece piece{kPieceRows, kPieceColumns};
+    const auto large = [&] { return static_cast<double>(piece.rows * piece.columns) > values; };
+    while (large() && piece.columns > narrow) piece.columns /= 2;
+    while (large() && piece.rows > kFewPieceRows) piece.rows /= 2;
+    while (large() && piece.columns > 1) piece.columns /= 2;
+    return piece;
+  };
+  const double value_bytes = sizeof(S) * static_cast<double>(per_group_) *
+                             std::max(1.0, static_cast<double>(formula_.groups().size()));
+  piece_ = piece_of(std::min(kPieceWork / work, kScratchBytes / value_bytes));
+  loaded_ = piece_of(kPieceWork / most);
 }
 
 template <class S>
-void KernelTiles<S>::evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld,
-                                   Scratch& scratch) const {
-  evaluate(right(), j0, nj, left(), i0, ni, out, ld, scratch);  // a kernel is symmetric
+void KernelTiles<S>::evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch,
+                              const Checkpoint& checkpoint) const {
+  evaluate(left(), i0, ni, right(), j0, nj, out, ld, scratch, checkpoint);
+}
+
+template <class S>
+void KernelTiles<S>::evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch,
+                                   const Checkpoint& checkpoint) const {
+  evaluate(right(), j0, nj, left(), i0, ni, out, ld, scratch, checkpoint);  // a kernel is symmetric
 }
 
 template <class S>
 void KernelTiles<S>::evaluate(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out,
-                              Index ld, Scratch& scratch) const {
-  for (Index j = 0; j < nj; j += kPieceColumns)
-    for (Index i = 0; i < ni; i += kPieceRows)
-      evaluate_piece(a, i0 + i, std::min(kPieceRows, ni - i), b, j0 + j, std::min(kPieceColumns, nj - j),
+                              Index ld, Scratch& scratch, const Checkpoint& checkpoint) const {
+  for (Index j = 0; j < nj; j += piece_.columns)
+    for (Index i = 0; i < ni; i += piece_.rows) {
+      checkpoint.pass();
+      evaluate_piece(a, i0 + i, std::min(piece_.rows, ni - i), b, j0 + j, std::min(piece_.columns, nj - j),
                      out + j * ld + i, ld, scratch);
+    }
 }
 
 template <class S>
 typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(Index i0, Index ni, Index j0, Index nj,
-                                                               Scratch& scratch) const {
-  return quantities(left(), i0, ni, right(), j0, nj, scratch);
+                                                               Scratch& scratch,
+                                                               const Checkpoint& checkpoint) const {
+  return quantities(left(), i0, ni, right(), j0, nj, scratch, checkpoint);
 }
 
 template <class S>
 typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(const Side& a, Index i0, Index ni,
                                                                const Side& b, Index j0, Index nj,
-                                                               Scratch& scratch) const {
+                                                               Scratch& scratch,
+                                                               const Checkpoint& checkpoint) const {
   const std::vector<ColumnGroup>& groups = formula_.groups();
   const Index tile = ni * nj;
-  const std::size_t needed = 2 * groups.size() * static_cast<std::size_t>(tile);  // a group gives at most two
+  const std::size_t needed = groups.size() * static_cast<std::size_t>(per_group_ * tile);
   if (scratch.tiles.size() < needed) scratch.tiles.resize(needed);
-  const Quantities out{scratch.tiles.data(), tile};
+  const Quantities out{scratch.tiles.data(), tile, per_group_};
   const auto place = [&](std::size_t g, Quantity what) {
     return scratch.tiles.data() + (out.of(static_cast<Index>(g), what) - out.base);
   };
+  const auto in_pieces = [&](const auto& load_piece) {
+    for (Index j = 0; j < nj; j += loaded_.columns)
+      for (Index i = 0; i < ni; i += loaded_.rows) {
+        checkpoint.pass();
+        load_piece(i, std::min(loaded_.rows, ni - i), j, std::min(loaded_.columns, nj - j), j * ni + i);
+      }
+  };
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].products && groups[g].distances) {
-      Points<S>::both(a.points[g], i0, ni, b.points[g], j0, nj, place(g, Quantity::products),
-                      place(g, Quantity::distances), ni, scratch.points);
+      in_pieces([&](Index i, Index pi, Index j, Index pj, Index at) {
+        Points<S>::both(a.points[g], i0 + i, pi, b.points[g], j0 + j, pj, place(g, Quantity::products) + at,
+                        place(g, Quantity::distances) + at, ni, scratch.points);
+      });
       continue;
     }
     for (const auto& [read, what] : {std::pair(groups[g].products, Quantity::products),
@@ -211,7 +278,11 @@ typename KernelTiles<S>::Quantities KernelTiles<S>::quantities(const Side& a, In
                                      std::pair(groups[g].chi_squared, Quantity::chi_squared),
                                      std::pair(groups[g].manhattan, Quantity::manhattan),
                                      std::pair(groups[g].mismatches, Quantity::mismatches)})
-      if (read) load(what, a.points[g], i0, ni, b.points[g], j0, nj, place(g, what), ni, scratch.points);
+      if (read)
+        in_pieces([&, what = what](Index i, Index pi, Index j, Index pj, Index at) {
+          load(what, a.points[g], i0 + i, pi, b.points[g], j0 + j, pj, place(g, what) + at, ni,
+               scratch.points);
+        });
   }
   return out;
 }
@@ -226,7 +297,7 @@ void KernelTiles<S>::evaluate_piece(const Side& a, Index i0, Index ni, const Sid
     for (Index j = 0; j < nj; ++j) apply_term(steps[0], out + j * ld, ni);
     return;
   }
-  const Quantities read = quantities(a, i0, ni, b, j0, nj, scratch);
+  const Quantities read = quantities(a, i0, ni, b, j0, nj, scratch, {});
   // The entries of the stack are columns of the piece: so many numbers stay in the first-level cache through
   // all steps.
   const auto needed = static_cast<std::size_t>(formula_.depth() * ni);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/checkpoint.hpp"
 #include "base/types.hpp"
 #include "data/points.hpp"
 #include "kernels/terms.hpp"
@@ -49,19 +50,22 @@ class KernelTiles {
   };
 
   // out (ni, nj) = k(a_{i0 + i}, b_{j0 + j}), column-major, worked through in pieces that stay in cache.
-  void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+  void evaluate(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch,
+                const Checkpoint& checkpoint = {}) const;
   // The same with the values of a row side by side: out (nj, ni) = k(a_{i0 + i}, b_{j0 + j}), column-major.
-  void evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch) const;
+  void evaluate_rows(Index i0, Index ni, Index j0, Index nj, S* out, Index ld, Scratch& scratch,
+                     const Checkpoint& checkpoint = {}) const;
 
   // What the terms read of a piece of the matrix: tiles (ni, nj), column-major and contiguous, in scratch.
   struct Quantities {
     const S* base;
-    Index tile;
+    Index tile, per_group;  // per_group: 2 where some group gives products and distances
     const S* of(Index group, Quantity what) const {
-      return base + (2 * group + (what == Quantity::products ? 0 : 1)) * tile;
+      return base + (per_group * group + (what == Quantity::products ? 0 : per_group - 1)) * tile;
     }
   };
-  Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch) const;
+  Quantities quantities(Index i0, Index ni, Index j0, Index nj, Scratch& scratch,
+                        const Checkpoint& checkpoint = {}) const;
 
   // Of a step that reads the diagonal: k(x, x)^(-1/2) of the kernel it finds, at the a_i and at the b_j.
   const S* row_roots(std::size_t step) const { return left().roots[step].data(); }
@@ -82,16 +86,24 @@ class KernelTiles {
   Side left() const { return rows_are_points_ ? right() : Side{a_, roots_a_}; }
   Side right() const { return {b_, roots_b_}; }
 
+  // Rows and columns of a piece: what is done between two looks whether to go on.
+  struct Piece {
+    Index rows, columns;
+  };
+  void set_pieces(const Rows& points);
+
   void evaluate(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out, Index ld,
-                Scratch& scratch) const;
+                Scratch& scratch, const Checkpoint& checkpoint) const;
   void evaluate_piece(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj, S* out, Index ld,
                       Scratch& scratch) const;
   Quantities quantities(const Side& a, Index i0, Index ni, const Side& b, Index j0, Index nj,
-                        Scratch& scratch) const;
+                        Scratch& scratch, const Checkpoint& checkpoint) const;
 
   const Formula& formula_;
   bool is_sparse_, rows_are_points_ = true;
   Index n_rows_, n_columns_, d_;
+  Index entries_ = 0, per_group_ = 1;              // of the longest row; tiles of what a column group gives
+  Piece piece_, loaded_;                           // of kernel values; of one quantity
   std::vector<Points<S>> a_, b_;                   // one per column group
   std::vector<std::vector<double>> centres_;       // likewise
   std::vector<std::vector<S>> roots_a_, roots_b_;  // one per step, empty where it does not read the diagonal

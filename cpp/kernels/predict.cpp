@@ -48,7 +48,7 @@ Matrix<S> kernel_times(const Context& context, const Formula& formula, const Row
       local.tile.resize(static_cast<std::size_t>(n * std::min(kColumns, m)));
       for (Index j = part * share; j < std::min(m, (part + 1) * share); j += kColumns) {
         const Index columns = std::min(kColumns, std::min(m, (part + 1) * share) - j);
-        kernel.evaluate(first, n, j, columns, local.tile.data(), n, local.scratch);
+        kernel.evaluate(first, n, j, columns, local.tile.data(), n, local.scratch, {context, worker});
         blas::gemm<S>(blas::Op::none, blas::Op::none, n, k, columns, S(1), local.tile.data(), n, c.data() + j,
                       m, S(1), sums[static_cast<std::size_t>(part)].data() + first, count);
         if (worker.stopped()) return;
@@ -71,7 +71,7 @@ void kernel_matrix(const Context& context, const Formula& formula, const Rows& r
                [&](Index t, const Worker& worker) {
                  const Index first = t * kColumns;
                  kernel.evaluate(0, m, first, std::min(kColumns, q - first), out + first * m, m,
-                                 scratch[static_cast<std::size_t>(worker.id())]);
+                                 scratch[static_cast<std::size_t>(worker.id())], {context, worker});
                });
 }
 

@@ -159,10 +159,10 @@ class Contraction {
   };
 
   // G (ni, nj) at (i0, j0), each element with the weight it has in the sum.
-  void add(Index i0, Index j0, const Matrix<double>& G, Index row_of_part, Part& part,
-           Scratch& scratch) const {
+  void add(Index i0, Index j0, const Matrix<double>& G, Index row_of_part, Part& part, Scratch& scratch,
+           const Checkpoint& checkpoint) const {
     const Index ni = G.rows(), nj = G.cols();
-    const auto read = kernel_.quantities(i0, ni, j0, nj, scratch.kernel);
+    const auto read = kernel_.quantities(i0, ni, j0, nj, scratch.kernel, checkpoint);
     scratch.W.assign(tuned_.size(), Matrix<double>::Zero(ni, nj));
     reserve(ni, scratch);
     const std::vector<Step>& steps = formula_.steps();
@@ -306,7 +306,7 @@ class Contraction {
 void update(const Context& context, const Matrix<double>& left, const Matrix<double>& right, double keep,
             BlockTriangle<double>& A) {
   const Index m = left.rows(), r = left.cols();
-  for_tiles(context, A, 0, m, 2.0 * static_cast<double>(r), [&](const auto& t, int) {
+  for_tiles(context, A, 0, m, 2.0 * static_cast<double>(r), [&](const auto& t, const Worker&) {
     blas::gemm(blas::Op::none, blas::Op::transpose, t.last - t.first, t.columns, r, 1.0,
                left.data() + t.first, m, right.data() + t.column, m, keep, A.at(t), A.ld(t.j));
   });
@@ -316,7 +316,7 @@ void update(const Context& context, const Matrix<double>& left, const Matrix<dou
 Matrix<double> scaled_columns(const Context& context, BlockTriangle<double>& A, const Vector<double>& by) {
   const Index m = by.size();
   Matrix<double> out(m, m);
-  for_tiles(context, A, 0, m, 4.0, [&](const auto& t, int) {
+  for_tiles(context, A, 0, m, 4.0, [&](const auto& t, const Worker&) {
     for (Index q = 0; q < t.columns; ++q) {
       const Index column = t.column + q;
       const double* const from = A.at(t) + q * A.ld(t.j);
@@ -557,7 +557,7 @@ Gradient criterion_gradient(const Context& context, const Problem& problem, Crit
                      }
                    }
                    contraction.add(first, t.column, G, first - t.first, part,
-                                   scratch[static_cast<std::size_t>(worker.id())]);
+                                   scratch[static_cast<std::size_t>(worker.id())], {context, worker});
                  }
                });
   // Added up in the order of the tiles: the same whatever the number of threads.

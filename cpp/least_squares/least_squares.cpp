@@ -268,10 +268,10 @@ Assembled<S> assemble_problem(const Context& context, const Problem& problem, bo
   const Matrix<double> T = weighted ? Matrix<double>(out.s.asDiagonal() * problem.T) : problem.T;
   const Matrix<double> Y = weighted ? Matrix<double>(out.s.asDiagonal() * problem.Y) : problem.Y;
   if (problem.formulation == Formulation::exact)
-    out.basis =
-        sorted ? sorted_orthonormal_basis(T, problem.tolerance) : orthonormal_basis(T, problem.tolerance);
+    out.basis = sorted ? sorted_orthonormal_basis(T, problem.tolerance, &context)
+                       : orthonormal_basis(T, problem.tolerance, &context);
   else
-    out.basis = pivot_basis(T, problem.pivots, problem.tolerance);
+    out.basis = pivot_basis(T, problem.pivots, problem.tolerance, &context);
   const Index n = m - out.basis.rank();
   require(n > 0, "the ", out.basis.rank(), " independent features interpolate all n_samples=", m,
           " samples: nothing is left for the kernel; give fewer features or more samples");

@@ -26,9 +26,9 @@ void fill_gram(const Context& context, const KernelTiles<S>& kernel, const Vecto
                BlockTriangle<S>& A) {
   const Vector<S> roots = s.template cast<S>();
   std::vector<typename KernelTiles<S>::Scratch> scratch(static_cast<std::size_t>(context.threads()));
-  for_tiles(context, A, 0, kernel.rows(), kernel.work(), [&](const auto& t, int worker) {
+  for_tiles(context, A, 0, kernel.rows(), kernel.work(), [&](const auto& t, const Worker& worker) {
     kernel.evaluate(t.first, t.last - t.first, t.column, t.columns, A.at(t), A.ld(t.j),
-                    scratch[static_cast<std::size_t>(worker)]);
+                    scratch[static_cast<std::size_t>(worker.id())], {context, worker});
     scale_tile(roots, t, A);
   });
 }
@@ -39,7 +39,7 @@ void fill_gram(const Context& context, const GivenGram& gram, const IndexList& o
   const Vector<S> roots = s.template cast<S>();
   const auto place = [&](Index i) { return order.empty() ? i : order[static_cast<std::size_t>(i)]; };
   const Index count = order.empty() ? gram.m : static_cast<Index>(order.size());
-  for_tiles(context, A, 0, count, 2.0, [&](const auto& t, int) {
+  for_tiles(context, A, 0, count, 2.0, [&](const auto& t, const Worker&) {
     for (Index q = 0; q < t.columns; ++q) {
       const double* const from = gram.data + place(t.column + q) * gram.m;
       S* const to = A.at(t) + q * A.ld(t.j);

@@ -34,12 +34,13 @@ struct Reflectors {
   IndexList kept;
   Matrix<double> V, F, R;  // (m, r), (r, r) upper triangular, likewise
 
-  Reflectors(const Matrix<double>& T, double tolerance) {
+  Reflectors(const Matrix<double>& T, double tolerance, const Context* context) {
     const Index m = T.rows(), most = std::min(m, T.cols());
     V = Matrix<double>::Zero(m, most);
     F = R = Matrix<double>::Zero(most, most);
     Index rank = 0;
     for (Index c = 0; c < T.cols() && rank < m; ++c) {
+      if (context) context->poll();
       // Of unit length, so that dependence is judged apart from the units of a feature.
       const double norm = T.col(c).stableNorm();
       if (!(norm > 0)) continue;
@@ -96,11 +97,11 @@ Matrix<double> Basis::restored(const Matrix<double>& X) const {
   return out;
 }
 
-Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
+Basis orthonormal_basis(const Matrix<double>& T, double tolerance, const Context* context) {
   if (T.size() == 0 || T.isZero(0)) return trivial_basis(T);
   Basis basis;
   basis.n_features = T.cols();
-  const Reflectors qr(T, tolerance);
+  const Reflectors qr(T, tolerance, context);
   basis.kept = qr.kept;
   // Rows in reverse: the reflectors then leave their triangle in the last rows, and the null space comes
   // first.
@@ -110,7 +111,7 @@ Basis orthonormal_basis(const Matrix<double>& T, double tolerance) {
   return basis;
 }
 
-Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance) {
+Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance, const Context* context) {
   if (T.size() == 0) return trivial_basis(T);
   Basis sorted;
   const Vector<double> sizes = T.cwiseAbs().rowwise().maxCoeff();
@@ -118,21 +119,36 @@ Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance) {
   std::iota(sorted.order.begin(), sorted.order.end(), Index(0));
   std::stable_sort(sorted.order.begin(), sorted.order.end(),
                    [&](Index i, Index j) { return sizes[i] < sizes[j]; });
-  Basis basis = orthonormal_basis(sorted.ordered(T), tolerance);
+  Basis basis = orthonormal_basis(sorted.ordered(T), tolerance, context);
   basis.order = std::move(sorted.order);
   return basis;
 }
 
-IndexList independent_columns(const Matrix<double>& T, double tolerance) {
-  return T.size() == 0 ? IndexList() : Reflectors(T, tolerance).kept;
+Matrix<double> null_space(const Context& context, const Basis& basis) {
+  constexpr Index kColumns = 64;
+  const Index m = basis.V.rows(), r = basis.rank(), n = m - r;
+  Matrix<double> N = Matrix<double>::Identity(m, n);
+  if (r == 0) return N;
+  const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(r);
+  parallel_for(context, (n + kColumns - 1) / kColumns, workers_for(context, work),
+               [&](Index t, const Worker&) {
+                 const Index first = t * kColumns, columns = std::min(kColumns, n - first);
+                 blas::gemm(blas::Op::none, blas::Op::transpose, m, columns, r, -1.0, basis.Z.data(), m,
+                            basis.V.data() + first, m, 1.0, N.data() + first * m, m);
+               });
+  return N;
 }
 
-Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
+IndexList independent_columns(const Matrix<double>& T, double tolerance, const Context* context) {
+  return T.size() == 0 ? IndexList() : Reflectors(T, tolerance, context).kept;
+}
+
+Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance, const Context* context) {
   if (T.size() == 0 || T.isZero(0)) return trivial_basis(T);
   const Index m = T.rows();
   Basis basis;
   basis.n_features = T.cols();
-  basis.kept = independent_columns(T, tolerance);
+  basis.kept = independent_columns(T, tolerance, context);
   const Index rank = basis.rank();
   const Matrix<double> kept = columns_of(T, basis.kept);
 
@@ -141,7 +157,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   // Judged apart from the units of the features, as dependence is.
   const Vector<double> units = kept.colwise().norm().cwiseInverse();
   if (pivots == Pivots::qr && rank > 0) {
-    chosen = pivot_columns(units.asDiagonal() * kept.transpose()).order;
+    chosen = pivot_columns(units.asDiagonal() * kept.transpose(), context).order;
     chosen.resize(static_cast<std::size_t>(rank));
   }
   std::vector<bool> is_pivot(static_cast<std::size_t>(m), false);
@@ -153,7 +169,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance) {
   Matrix<double> ordered = basis.ordered(kept);
   basis.C = ordered.bottomRows(rank);  // B₀ of docs/math.md: the features at the pivots
   if (rank > 0) {
-    const Vector<double> sizes = pivot_sizes(basis.C * units.asDiagonal());
+    const Vector<double> sizes = pivot_sizes(basis.C * units.asDiagonal(), context);
     const double ratio = sizes.minCoeff() / sizes.maxCoeff();
     // The features are independent; these rows of them must be so to rounding only.
     const double rounding = 10 * std::sqrt(static_cast<double>(m)) * std::numeric_limits<double>::epsilon();

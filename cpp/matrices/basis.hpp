@@ -8,6 +8,7 @@
 // A kernel matrix then becomes MᵀΦM = Φ - V Wᵀ - W Vᵀ with W = ΦZ - ½ V (ZᵀΦZ): one update of rank 2l.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "base/types.hpp"
 
 namespace grls {
@@ -32,14 +33,19 @@ struct Basis {
 // The rule of dependence, here and nowhere else: columns of T are examined in their order, and one of which
 // no more than the share `tolerance` is left outside the span of those kept before it is dropped. Which one
 // goes does not depend on the samples, and an added feature never takes the place of another.
-IndexList independent_columns(const Matrix<double>& T, double tolerance);
+//
+// Here and below: a context is asked between columns whether to go on.
+IndexList independent_columns(const Matrix<double>& T, double tolerance, const Context* context = nullptr);
 
-Basis orthonormal_basis(const Matrix<double>& T, double tolerance);
+Basis orthonormal_basis(const Matrix<double>& T, double tolerance, const Context* context = nullptr);
 // The same with the samples sorted so that the reflectors begin at those whose rows of T are largest: rows of
 // very different sizes, as weights make them, then keep their own digits (Cox and Higham, 1998).
-Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance);
+Basis sorted_orthonormal_basis(const Matrix<double>& T, double tolerance, const Context* context = nullptr);
+
+// The first m - r columns of M: a basis of the null space of Tᵀ.
+Matrix<double> null_space(const Context& context, const Basis& basis);
 
 enum class Pivots { qr, first };
-Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance);
+Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance, const Context* context = nullptr);
 
 }  // namespace grls

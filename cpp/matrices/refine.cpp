@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxIterations = 15;
 
 void copy_rounded(const Context& context, const BlockTriangle<double>& from, BlockTriangle<float>& to) {
-  for_tiles(context, to, 0, to.order(), 2.0, [&](const auto& t, int) {
+  for_tiles(context, to, 0, to.order(), 2.0, [&](const auto& t, const Worker&) {
     for (Index q = 0; q < t.columns; ++q) {
       const Index column = t.column + q, first = std::max(column, t.first);
       if (first >= t.last) continue;

@@ -1,6 +1,7 @@
 // Small dense systems in double precision: Eigen's decompositions behind a few functions, each compiled once.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "base/types.hpp"
 
 namespace grls {
@@ -13,8 +14,10 @@ Matrix<double> inverse_of(const Matrix<double>& A);
 // A⁻¹b of a symmetric A, positive or negative semidefinite to rounding.
 Vector<double> symmetric_solution(const Matrix<double>& A, const Vector<double>& b);
 
-// The shortest x with the smallest |Ax - b|, by QR with column pivots and the rank it finds.
-Vector<double> shortest_solution(const Matrix<double>& A, const Vector<double>& b);
+// The shortest x with the smallest |Ax - b|, by QR with column pivots and the rank it finds. Here and below:
+// a context is asked between columns whether to go on.
+Vector<double> shortest_solution(const Matrix<double>& A, const Vector<double>& b,
+                                 const Context* context = nullptr);
 
 // The rank of A that QR with column pivots finds, and the columns in the order in which it takes them: all of
 // them, the first min(rows, columns) by size.
@@ -22,10 +25,10 @@ struct PivotColumns {
   Index rank;
   IndexList order;
 };
-PivotColumns pivot_columns(const Matrix<double>& A);
+PivotColumns pivot_columns(const Matrix<double>& A, const Context* context = nullptr);
 
 // The sizes of the pivots of Gauss's elimination with full pivoting.
-Vector<double> pivot_sizes(Matrix<double> A);
+Vector<double> pivot_sizes(Matrix<double> A, const Context* context = nullptr);
 
 // L⁻¹ of the Cholesky factor A = LLᵀ; empty where A is not positive definite.
 Matrix<double> inverse_of_cholesky_factor(Matrix<double> A);

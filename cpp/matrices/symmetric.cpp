@@ -55,7 +55,7 @@ void transform(const Context& context, BlockTriangle<S>& A, Index from, Index to
   Matrix<S> left(n, 2 * r), right(n, 2 * r);
   left << V, W;
   right << W, V;
-  for_tiles(context, A, from, to, 4.0 * static_cast<double>(r), [&](const auto& t, int) {
+  for_tiles(context, A, from, to, 4.0 * static_cast<double>(r), [&](const auto& t, const Worker&) {
     blas::gemm<S>(blas::Op::none, blas::Op::transpose, t.last - t.first, t.columns, 2 * r, S(-1),
                   left.data() + (t.first - from), n, right.data() + (t.column - from), n, S(1), A.at(t),
                   A.ld(t.j));

@@ -7,7 +7,7 @@
 
 namespace grls {
 
-// Runs body(tile, worker id) over the tiles of the block.
+// Runs body(tile, worker) over the tiles of the block.
 template <class S, class Body>
 void for_tiles(const Context& context, const BlockTriangle<S>& A, Index from, Index to,
                double work_per_element, const Body& body) {
@@ -15,7 +15,7 @@ void for_tiles(const Context& context, const BlockTriangle<S>& A, Index from, In
   const double n = static_cast<double>(to - from);
   parallel_for(context, static_cast<Index>(tiles.size()),
                workers_for(context, 0.5 * work_per_element * n * n),
-               [&](Index t, const Worker& worker) { body(tiles[static_cast<std::size_t>(t)], worker.id()); });
+               [&](Index t, const Worker& worker) { body(tiles[static_cast<std::size_t>(t)], worker); });
 }
 
 // A X, X (to - from, r). Each block of rows is one task that adds its products in a fixed order: the sum does

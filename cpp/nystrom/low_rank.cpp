@@ -118,23 +118,24 @@ class PivotedDraws {
     std::vector<typename KernelTiles<double>::Scratch> scratch(static_cast<std::size_t>(context_.threads()));
     const double work = static_cast<double>(m_) * static_cast<double>(n) *
                         (tiles.work() + 2.0 * static_cast<double>(rank_ + n));
-    parallel_for(
-        context_, (m_ + kBlockRows - 1) / kBlockRows, workers_for(context_, work),
-        [&](Index t, const Worker& worker) {
-          const Index first = t * kBlockRows, rows = std::min(kBlockRows, m_ - first);
-          Matrix<double> G(rows, n);
-          tiles.evaluate(first, rows, 0, n, G.data(), rows, scratch[static_cast<std::size_t>(worker.id())]);
-          if (roots_.size() > 0) {
-            G.array().colwise() *= roots_.segment(first, rows).array();
-            for (Index j = 0; j < n; ++j) G.col(j) *= root(centres[static_cast<std::size_t>(j)]);
-          }
-          if (rank_ > 0)
-            blas::gemm(blas::Op::transpose, blas::Op::none, rows, n, rank_, -1.0, Bt_.data() + first * count_,
-                       count_, at_centres.data(), rank_, 1.0, G.data(), rows);
-          blas::trsm_right_lower_transposed(rows, n, L.data(), n, G.data(), rows);
-          left_.segment(first, rows) -= G.rowwise().squaredNorm();
-          Bt_.block(rank_, first, n, rows) = G.transpose();
-        });
+    parallel_for(context_, (m_ + kBlockRows - 1) / kBlockRows, workers_for(context_, work),
+                 [&](Index t, const Worker& worker) {
+                   const Index first = t * kBlockRows, rows = std::min(kBlockRows, m_ - first);
+                   Matrix<double> G(rows, n);
+                   tiles.evaluate(first, rows, 0, n, G.data(), rows,
+                                  scratch[static_cast<std::size_t>(worker.id())], {context_, worker});
+                   if (roots_.size() > 0) {
+                     G.array().colwise() *= roots_.segment(first, rows).array();
+                     for (Index j = 0; j < n; ++j) G.col(j) *= root(centres[static_cast<std::size_t>(j)]);
+                   }
+                   if (rank_ > 0)
+                     blas::gemm(blas::Op::transpose, blas::Op::none, rows, n, rank_, -1.0,
+                                Bt_.data() + first * count_, count_, at_centres.data(), rank_, 1.0, G.data(),
+                                rows);
+                   blas::trsm_right_lower_transposed(rows, n, L.data(), n, G.data(), rows);
+                   left_.segment(first, rows) -= G.rowwise().squaredNorm();
+                   Bt_.block(rank_, first, n, rows) = G.transpose();
+                 });
     if (!(left_.minCoeff() >= -kBelowZero * largest_ * static_cast<double>(rank_ + n)))
       throw NotPositiveDefinite("the kernel is not positive definite at the samples");
     left_ = left_.cwiseMax(0.0);
@@ -239,7 +240,7 @@ LowRank::Inverse::Inverse(const Context& context, const LowRank& functions, doub
   const Index r = functions.rank_;
   if (r == 0 || functions.eigenvalues_.size() == r) return;
   factor_ = std::make_unique<BlockTriangle<double>>(r, r);
-  for_tiles(context, *factor_, 0, r, 1.0, [&](const auto& t, int) {
+  for_tiles(context, *factor_, 0, r, 1.0, [&](const auto& t, const Worker&) {
     for (Index j = 0; j < t.columns; ++j)
       for (Index i = t.first; i < t.last; ++i) {
         const Index c = t.column + j;

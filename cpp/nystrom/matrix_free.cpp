@@ -146,7 +146,8 @@ double matrix_free_bytes(Index m, Index n_columns, Index n_centres) {
   require_count(n_columns, "right-hand sides");
   const Index M = preconditioner_centres(m, n_centres);
   const auto rows = static_cast<double>(m), centres = static_cast<double>(M);
-  return 8 * rows * centres + centres_bytes(M) + 8 * 8 * rows * static_cast<double>(n_columns);
+  return 8 * rows * centres + centres_bytes(M) + symmetric_sums_bytes(m, n_columns) +
+         8 * 8 * rows * static_cast<double>(n_columns);
 }
 
 MatrixFree::MatrixFree(const Context& context, const Problem& problem, const IndexList& groups, Draw draw,

@@ -78,10 +78,10 @@ class WhitenedRows {
     parallel_for(context_, ceil_div(count, strip), workers_for(context_, work),
                  [&](Index t, const Worker& worker) {
                    const Index from = t * strip, n = std::min(strip, count - from);
-                   evaluate(first, from, n, 0, r, B + from, ld, worker.id());
+                   evaluate(first, from, n, 0, r, B + from, ld, worker);
                    if (q > 0) {
                      S* const pivots = at_pivots_.data() + from;
-                     evaluate(first, from, n, r, q, pivots, count, worker.id());
+                     evaluate(first, from, n, r, q, pivots, count, worker);
                      blas::gemm<S>(blas::Op::none, blas::Op::transpose, n, r, q, S(-1), pivots, count,
                                    E_.data(), r, S(1), B + from, ld);
                    }
@@ -107,9 +107,11 @@ class WhitenedRows {
   }
 
   // out (n, columns) = kernel values of the rows first + from … with the centres j0 …
-  void evaluate(Index first, Index from, Index n, Index j0, Index columns, S* out, Index ld, int worker) {
+  void evaluate(Index first, Index from, Index n, Index j0, Index columns, S* out, Index ld,
+                const Worker& worker) {
     if (tiles_) {
-      tiles_->evaluate(from, n, j0, columns, out, ld, scratch_[static_cast<std::size_t>(worker)]);
+      tiles_->evaluate(from, n, j0, columns, out, ld, scratch_[static_cast<std::size_t>(worker.id())],
+                       {context_, worker});
       return;
     }
     const auto& given = std::get<GivenKernelValues>(values_);
@@ -343,7 +345,7 @@ Matrix<double> normal_times(const Context& context, const Formula& formula, cons
       if (strip.values.empty()) local.Z.resize(static_cast<std::size_t>(here * M));
       S* const Z = strip.values.empty() ? local.Z.data() : strip.values.data();
       if (!strip.filled) {
-        kernel->evaluate(from, here, 0, M, Z, here, local.scratch);
+        kernel->evaluate(from, here, 0, M, Z, here, local.scratch, {context, worker});
         strip.filled = !strip.values.empty();
       }
       if (B.cols() > 0)
@@ -381,6 +383,9 @@ template class KernelStore<double>;
 template class KernelStore<float>;
 
 namespace {
+
+// Sums that a product with a symmetric kernel matrix of m rows is made of.
+Index symmetric_parts(Index m) { return std::clamp<Index>(ceil_div(m, kSymmetricTile), 1, kParts); }
 
 // Sums (k, m) += what a tile K (ni, nj) of a symmetric kernel matrix at (i0, j0) makes of the coefficients C
 // (k, m), of its rows and, off the diagonal, of its columns. In pieces that libraries multiply without
@@ -420,7 +425,7 @@ Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula,
   std::vector<Local> locals(static_cast<std::size_t>(context.threads()));
   // Block row i meets the block columns j <= i. Part s takes the block rows s, s + parts, … and adds both
   // what a tile says of its rows and what it says of its columns to a sum of its own: their order is fixed.
-  const Index parts = std::min(kParts, std::max<Index>(blocks, 1));
+  const Index parts = symmetric_parts(m);
   std::vector<Matrix<S>> sums(static_cast<std::size_t>(parts));
   const double work =
       0.5 * static_cast<double>(m) * static_cast<double>(m) * (kernel.work() + 4.0 * static_cast<double>(k));
@@ -433,7 +438,7 @@ Matrix<S> symmetric_kernel_times(const Context& context, const Formula& formula,
       for (Index j = 0; j <= i; ++j) {
         const Index i0 = i * kSymmetricTile, ni = std::min(kSymmetricTile, m - i0);
         const Index j0 = j * kSymmetricTile, nj = std::min(kSymmetricTile, m - j0);
-        kernel.evaluate(i0, ni, j0, nj, local.tile.data(), ni, local.scratch);
+        kernel.evaluate(i0, ni, j0, nj, local.tile.data(), ni, local.scratch, {context, worker});
         add_symmetric_tile(C, local.tile.data(), i0, ni, j0, nj, sum);
         if (worker.stopped()) return;
         if (worker.id() == 0) context.poll();
@@ -454,6 +459,10 @@ GRLS_INSTANTIATE(float)
 double centres_bytes(Index M) {
   require_count(M, "centres");
   return 32 * static_cast<double>(M) * static_cast<double>(M);
+}
+
+double symmetric_sums_bytes(Index m, Index k) {
+  return 8 * static_cast<double>(symmetric_parts(m)) * static_cast<double>(m) * static_cast<double>(k);
 }
 
 }  // namespace grls

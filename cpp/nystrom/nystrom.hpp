@@ -31,6 +31,9 @@ struct Whitening {
 // which is rearranged once.
 double centres_bytes(Index M);
 
+// What `symmetric_kernel_times` keeps of m rows and k columns of coefficients: its partial sums.
+double symmetric_sums_bytes(Index m, Index k);
+
 struct KernelAtCentres {  // evaluated here
   const Formula& formula;
   const Rows& rows;     // (n, d)

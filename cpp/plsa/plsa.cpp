@@ -1,7 +1,9 @@
 #include "plsa/plsa.hpp"
 
+#include <algorithm>
 #include <limits>
 
+#include "base/checkpoint.hpp"
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
 
@@ -29,7 +31,20 @@ IndexList runs_of(const CsrRows& rows) {
   return ends;
 }
 
-// Calls body(row, scratch) for all rows; scratch has room for one number per entry of the row.
+// vmath::responsibilities, with a look in between whether to go on: a row may have any number of entries.
+void responsibilities(const Checkpoint& checkpoint, const double* a, const Matrix<double>& B,
+                      const CsrRows& rows, Index i, double* p, double* sums) {
+  constexpr Index kWork = Index(1) << 24;
+  const Index K = B.rows(), at_once = std::max<Index>(1024, kWork / K);
+  const Index end = static_cast<Index>(rows.starts[i + 1]), begin = static_cast<Index>(rows.starts[i]);
+  for (Index e = begin; e < end; e += at_once) {
+    checkpoint.pass();
+    vmath::responsibilities(a, B.data(), K, rows.columns + e, rows.values + e, std::min(at_once, end - e),
+                            p + (e - begin), sums);
+  }
+}
+
+// Calls body(row, scratch, checkpoint) for all rows; scratch has room for one number per entry of the row.
 template <class Body>
 void for_rows(const Context& context, const CsrRows& rows, const IndexList& ends, double work_per_entry,
               const Body& body) {
@@ -41,7 +56,7 @@ void for_rows(const Context& context, const CsrRows& rows, const IndexList& ends
     for (Index i = ends[run]; i < ends[run + 1] && !worker.stopped(); ++i) {
       const std::size_t entries = rows.starts[i + 1] - rows.starts[i];
       if (mine.size() < entries) mine.resize(entries);
-      body(i, mine.data());
+      body(i, mine.data(), Checkpoint(context, worker));
     }
   });
 }
@@ -83,11 +98,10 @@ Plsa fit_plsa(const Context& context, const CsrRows& documents, const CsrRows& w
   const auto update_mixtures = [&](double power) {  // returns the log-likelihood before the update
     theta.swap(theta_before);
     theta.resizeLike(theta_before);
-    for_rows(context, documents, document_runs, work, [&](Index i, double* p) {
+    for_rows(context, documents, document_runs, work, [&](Index i, double* p, const Checkpoint& checkpoint) {
       const std::int64_t begin = documents.starts[i], n = documents.starts[i + 1] - begin;
       Vector<double> factors = Vector<double>::Zero(K);
-      vmath::responsibilities(theta_before.col(i).data(), phi.data(), K, documents.columns + begin,
-                              documents.values + begin, n, p, factors.data());
+      responsibilities(checkpoint, theta_before.col(i).data(), phi, documents, i, p, factors.data());
       log_likelihoods[i] = vmath::weighted_log_sum(p, documents.values + begin, n);
       theta.col(i) = theta_before.col(i);
       vmath::multiply_power(theta.col(i).data(), factors.data(), K, power);
@@ -97,11 +111,9 @@ Plsa fit_plsa(const Context& context, const CsrRows& documents, const CsrRows& w
     return log_likelihoods.sum();
   };
   const auto update_topics = [&](double power) {
-    for_rows(context, words, word_runs, work, [&](Index j, double* p) {
-      const std::int64_t begin = words.starts[j], n = words.starts[j + 1] - begin;
+    for_rows(context, words, word_runs, work, [&](Index j, double* p, const Checkpoint& checkpoint) {
       Vector<double> factors = Vector<double>::Zero(K);
-      vmath::responsibilities(phi.col(j).data(), theta.data(), K, words.columns + begin, words.values + begin,
-                              n, p, factors.data());
+      responsibilities(checkpoint, phi.col(j).data(), theta, words, j, p, factors.data());
       vmath::multiply_power(phi.col(j).data(), factors.data(), K, power);
     });
     const Vector<double> sums = phi.rowwise().sum();
@@ -149,40 +161,41 @@ FoldedIn fold_in(const Context& context, const CsrRows& documents, const Matrix<
   FoldedIn out{Matrix<double>(topics.rows(), documents.n), Vector<double>(documents.n),
                Vector<double>(documents.n), 0, Status::iteration_limit};
   Vector<double> gaps(documents.n);
-  for_rows(context, documents, runs_of(documents), 100.0 * static_cast<double>(K), [&](Index i, double* p) {
-    const std::int64_t begin = documents.starts[i], n = documents.starts[i + 1] - begin;
-    const double* counts = documents.values + begin;
-    Vector<double> theta = first, plain, gradient(K);
-    double known = 0, gap = 0, log_likelihood = -std::numeric_limits<double>::infinity();
-    double relaxation = kRelaxation;
-    for (Index iteration = 0;; ++iteration) {
-      gradient.setZero();
-      vmath::responsibilities(theta.data(), phi.data(), K, documents.columns + begin, counts, n, p,
-                              gradient.data());
-      known = theta.dot(gradient);  // the counts of words with p > 0
-      if (!(known > 0)) break;
-      gradient /= known;
-      // The log-likelihood per count is concave with this gradient, so that no mixture is better by more.
-      gap = gradient.head(topics.rows()).maxCoeff() - 1;
-      if (gap <= tolerance || iteration == max_iterations) break;
-      const double now = vmath::weighted_log_sum(p, counts, n);
-      if (now < log_likelihood) {
-        relaxation = less_relaxed(relaxation);
-        log_likelihood =
-            -std::numeric_limits<double>::infinity();  // of a plain step: larger but for rounding
-        theta = plain;
-        continue;
-      }
-      log_likelihood = now;
-      plain = theta.cwiseProduct(gradient);
-      vmath::multiply_power(theta.data(), gradient.data(), K, relaxation);
-      theta /= theta.sum();
-    }
-    out.mixtures.col(i) = theta.head(topics.rows());
-    out.log_likelihood[i] = vmath::weighted_log_sum(p, counts, n);
-    out.known_counts[i] = known;
-    gaps[i] = gap;
-  });
+  for_rows(context, documents, runs_of(documents), 100.0 * static_cast<double>(K),
+           [&](Index i, double* p, const Checkpoint& checkpoint) {
+             const std::int64_t begin = documents.starts[i], n = documents.starts[i + 1] - begin;
+             const double* counts = documents.values + begin;
+             Vector<double> theta = first, plain, gradient(K);
+             double known = 0, gap = 0, log_likelihood = -std::numeric_limits<double>::infinity();
+             double relaxation = kRelaxation;
+             for (Index iteration = 0;; ++iteration) {
+               gradient.setZero();
+               responsibilities(checkpoint, theta.data(), phi, documents, i, p, gradient.data());
+               known = theta.dot(gradient);  // the counts of words with p > 0
+               if (!(known > 0)) break;
+               gradient /= known;
+               // The log-likelihood per count is concave with this gradient, so that no mixture is better by
+               // more.
+               gap = gradient.head(topics.rows()).maxCoeff() - 1;
+               if (gap <= tolerance || iteration == max_iterations) break;
+               const double now = vmath::weighted_log_sum(p, counts, n);
+               if (now < log_likelihood) {
+                 relaxation = less_relaxed(relaxation);
+                 log_likelihood =
+                     -std::numeric_limits<double>::infinity();  // of a plain step: larger but for rounding
+                 theta = plain;
+                 continue;
+               }
+               log_likelihood = now;
+               plain = theta.cwiseProduct(gradient);
+               vmath::multiply_power(theta.data(), gradient.data(), K, relaxation);
+               theta /= theta.sum();
+             }
+             out.mixtures.col(i) = theta.head(topics.rows());
+             out.log_likelihood[i] = vmath::weighted_log_sum(p, counts, n);
+             out.known_counts[i] = known;
+             gaps[i] = gap;
+           });
   out.gap = documents.n > 0 ? gaps.maxCoeff() : 0;
   if (out.gap <= tolerance) out.status = Status::converged;
   return out;

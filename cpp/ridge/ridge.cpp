@@ -35,14 +35,15 @@ void RidgeProblem::check() const {
   require(weights.size() == 0 || weights.minCoeff() > 0, "sample weights must be positive here");
 }
 
-FeatureSpan::FeatureSpan(const RidgeProblem& problem) : s(problem.weights.array().sqrt()), Y(problem.Y) {
+FeatureSpan::FeatureSpan(const Context& context, const RidgeProblem& problem)
+    : s(problem.weights.array().sqrt()), Y(problem.Y) {
   problem.check();
   Matrix<double> T = problem.T;
   if (s.size() > 0) {
     T = s.asDiagonal() * T;
     Y = s.asDiagonal() * Y;
   }
-  basis = orthonormal_basis(T, problem.dependence);
+  basis = orthonormal_basis(T, problem.dependence, &context);
   require(basis.rank() < T.rows(), "the ", basis.rank(),
           " independent features interpolate all n_samples=", T.rows(),
           " samples: nothing is left to learn; give fewer features or more samples");
@@ -82,7 +83,7 @@ Matrix<double> ProjectedColumns::transposed_times(const Matrix<double>& Y) const
 }
 
 RidgeSolution solve_ridge_columns(const Context& context, const RidgeProblem& problem, double shift) {
-  const FeatureSpan span(problem);
+  const FeatureSpan span(context, problem);
   const ProjectedColumns projected(context, problem.rows, span);
   // BᵀB is the linear kernel's matrix of the columns of B.
   const Formula linear = linear_formula();

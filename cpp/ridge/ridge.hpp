@@ -42,7 +42,7 @@ struct RidgeSolution {
 
 // What the features leave: scaled by S, and projected.
 struct FeatureSpan {
-  explicit FeatureSpan(const RidgeProblem& problem);
+  FeatureSpan(const Context& context, const RidgeProblem& problem);
 
   Vector<double> s;  // (n) √w, or empty
   Basis basis;

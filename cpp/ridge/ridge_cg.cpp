@@ -282,7 +282,7 @@ class NormalEquations {
 RidgeSolution solve_ridge_cg(const Context& context, const RidgeProblem& problem, double shift,
                              double tolerance, int max_iterations) {
   require(shift > 0 && std::isfinite(shift), "conjugate gradients need a positive regularization");
-  const FeatureSpan span(problem);
+  const FeatureSpan span(context, problem);
   const Projection projection(span.Q);
   const Design design(problem.rows, span.s);
   const Index k = problem.Y.cols(), q = padded(k);

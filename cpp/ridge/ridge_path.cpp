@@ -34,7 +34,7 @@ Matrix<double> samples_in(const Context& context, const Matrix<double>& B, const
 class ReducedColumns final : public ReducedMatrix {
  public:
   ReducedColumns(const Context& context, const RidgeProblem& problem) : ReducedMatrix(problem.Y.cols()) {
-    const FeatureSpan span(problem);
+    const FeatureSpan span(context, problem);
     const ProjectedColumns projected(context, problem.rows, span);
     const Index m = problem.Y.rows(), d = projected.B.cols(), n = m - span.Q.cols();
     Y_ = span.Y - product(span.Q, transposed_product(span.Q, span.Y));

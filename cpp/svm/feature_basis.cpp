@@ -2,10 +2,10 @@
 
 namespace grls {
 
-FeatureBasis feature_basis(const Matrix<double>& T, const Vector<double>& roots, double dependence,
-                           bool find_constant) {
+FeatureBasis feature_basis(const Context& context, const Matrix<double>& T, const Vector<double>& roots,
+                           double dependence, bool find_constant) {
   FeatureBasis out;
-  out.basis = orthonormal_basis(roots.asDiagonal() * T, dependence);
+  out.basis = orthonormal_basis(roots.asDiagonal() * T, dependence, &context);
   const Index m = T.rows(), r = out.basis.rank();
   out.U = Matrix<double>::Zero(m, r);
   out.rotation = Matrix<double>::Identity(r, r);

@@ -20,7 +20,7 @@ struct FeatureBasis {
 };
 
 // T (m, l); roots: square roots of the weights. find_constant: whether the constant is to come first.
-FeatureBasis feature_basis(const Matrix<double>& T, const Vector<double>& roots, double dependence,
-                           bool find_constant);
+FeatureBasis feature_basis(const Context& context, const Matrix<double>& T, const Vector<double>& roots,
+                           double dependence, bool find_constant);
 
 }  // namespace grls

@@ -34,7 +34,7 @@ void DenseHessian::factorise(const Vector<double>& diagonal) {
   }
   // Repeated rows leave nothing but the diagonal to hold the factor up; a breath more, first invisible.
   for (double lift = 0; lift < 1e-6; lift = lift > 0 ? 100 * lift : 1e-14) {
-    for_tiles(context_, phi_, 0, m, 2.0, [&](const auto& t, int) {
+    for_tiles(context_, phi_, 0, m, 2.0, [&](const auto& t, const Worker&) {
       for (Index q = 0; q < t.columns; ++q) {
         const Index column = t.column + q;
         const double* const from = phi_.at(t.first, t.j) + (column - phi_.start(t.j)) * phi_.ld(t.j);

@@ -150,7 +150,8 @@ void KernelRows<S>::evaluate(const Context& context, const IndexList& places, co
     const Index j = t * kTileColumns, columns = std::min(kTileColumns, m - j);
     for (Index i = 0; i < n; i += kTileRows) {
       const Index rows = std::min(kTileRows, n - i);
-      tiles_->evaluate_rows(i, rows, j, columns, local.tile.data(), columns, local.scratch);
+      tiles_->evaluate_rows(i, rows, j, columns, local.tile.data(), columns, local.scratch,
+                            {context, worker});
       for (Index k = 0; k < rows; ++k)
         std::copy_n(local.tile.data() + k * columns, columns, to[static_cast<std::size_t>(i + k)] + j);
     }

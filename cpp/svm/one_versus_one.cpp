@@ -84,7 +84,8 @@ Units units_of(const SvmProblem& p) {
   return out;
 }
 
-Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, Index second) {
+Pair make_pair_of(const Context& context, const SvmProblem& problem, const Units& units, Index first,
+                  Index second) {
   Pair pair;
   const Index positive = problem.n_classes == 2 ? second : first;
   for (Index i = 0; i < static_cast<Index>(problem.labels.size()); ++i)
@@ -111,7 +112,7 @@ Pair make_pair_of(const SvmProblem& problem, const Units& units, Index first, In
     if (T.col(j).norm() <= problem.dependence * units.size[j] * roots.norm()) T.col(j).setZero();
   qp.tau = problem.feature_variance;
   if (qp.tau == 0) T.setZero();  // as if there were none
-  pair.features = feature_basis(T, roots, problem.dependence, !std::isfinite(qp.tau));
+  pair.features = feature_basis(context, T, roots, problem.dependence, !std::isfinite(qp.tau));
   qp.U = pair.features.U;
   if (qp.U.cols() == 0) return pair;
   const Matrix<double> beta = (pair.features.balanced ? units.deviation : units.size).asDiagonal() *
@@ -264,7 +265,7 @@ Outcome solve_pair(const Context& context, const SvmProblem& problem, const Pair
   Outcome first, second;
   Vector<double> direction;  // to begin with
   if (pair.has_features()) {
-    const Separation separation = separate(pair.qp, pair.balanced(), pair.metric);
+    const Separation separation = separate(context, pair.qp, pair.balanced(), pair.metric);
     if (separation.separable) {
       first.c = first.image = Vector<double>::Zero(m);
       first.gamma = separation.gamma;
@@ -333,7 +334,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   const Units units = units_of(problem);
   const auto solve_one = [&](const Context& own, Index p) {
     const auto begin = std::chrono::steady_clock::now();
-    const Pair pair = make_pair_of(problem, units, pairs[static_cast<std::size_t>(p)].first,
+    const Pair pair = make_pair_of(own, problem, units, pairs[static_cast<std::size_t>(p)].first,
                                    pairs[static_cast<std::size_t>(p)].second);
     const auto m = static_cast<Index>(pair.order.size());
     Vector<double> start(problem.start.size() > 0 ? m : 0);

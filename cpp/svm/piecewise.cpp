@@ -64,7 +64,7 @@ class Programs {
       : context_(context),
         problem_(problem),
         m_(problem.t.rows()),
-        features_(feature_basis(problem.T, problem.weights.cwiseSqrt(), problem.dependence, true)) {
+        features_(feature_basis(context, problem.T, problem.weights.cwiseSqrt(), problem.dependence, true)) {
     for (Index i = 0; i < m_; ++i) order_.push_back(i);
   }
 

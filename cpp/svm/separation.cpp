@@ -16,13 +16,15 @@ constexpr double kSatisfied = 1e-10;  // of a margin
 // min |Eu - e| over u >= 0, e the last unit vector.
 class NonNegative {
  public:
-  explicit NonNegative(const Matrix<double>& E) : E_(E), u_(Vector<double>::Zero(E.cols())) {}
+  NonNegative(const Context& context, const Matrix<double>& E)
+      : context_(context), E_(E), u_(Vector<double>::Zero(E.cols())) {}
 
   // False: no end within the iterations allowed.
   bool solve() {
     const Index limit = 20 * E_.rows() + 50;
     IndexList barred;  // of no use, as rounding has it, since the last step
     for (Index k = 0; k < limit; ++k) {
+      context_.poll();
       residual_ = Vector<double>::Zero(E_.rows());
       residual_[E_.rows() - 1] = 1;
       for (const Index i : passive_) residual_ -= u_[i] * E_.col(i);
@@ -77,11 +79,12 @@ class NonNegative {
     for (Index k = 0; k < part.cols(); ++k) part.col(k) = E_.col(place(k));
     Vector<double> e = Vector<double>::Zero(E_.rows());
     e[E_.rows() - 1] = 1;
-    return shortest_solution(part, e);
+    return shortest_solution(part, e, &context_);
   }
 
   Index place(Index k) const { return passive_[static_cast<std::size_t>(k)]; }
 
+  const Context& context_;
   const Matrix<double>& E_;
   Vector<double> u_, residual_;
   IndexList passive_;
@@ -111,7 +114,7 @@ Matrix<double> coordinates(const SvmQp& qp, bool free_constant, const Matrix<dou
 }
 
 // The solution with the constant wholly free, where the margins that are one are the given ones.
-Vector<double> with_free_constant(const Matrix<double>& rows, const IndexList& active,
+Vector<double> with_free_constant(const Context& context, const Matrix<double>& rows, const IndexList& active,
                                   const Vector<double>& b) {
   const auto n = static_cast<Index>(active.size());
   const Index r = rows.cols();
@@ -123,7 +126,7 @@ Vector<double> with_free_constant(const Matrix<double>& rows, const IndexList& a
   system.row(n).head(n) = part.col(r - 1).transpose();
   Vector<double> rhs = Vector<double>::Ones(n + 1);
   rhs[n] = 0;
-  const Vector<double> solution = shortest_solution(system, rhs);
+  const Vector<double> solution = shortest_solution(system, rhs, &context);
   Vector<double> out(r);
   out.head(r - 1) = part.leftCols(r - 1).transpose() * solution.head(n);
   out[r - 1] = solution[n];
@@ -132,7 +135,8 @@ Vector<double> with_free_constant(const Matrix<double>& rows, const IndexList& a
   return better ? out : b;
 }
 
-Separation attempt(const SvmQp& qp, bool free_constant, const Matrix<double>& metric) {
+Separation attempt(const Context& context, const SvmQp& qp, bool free_constant,
+                   const Matrix<double>& metric) {
   Separation out;
   const Index m = qp.t.size(), r = qp.U.cols();
   const Matrix<double> to_gamma = coordinates(qp, free_constant, metric);
@@ -142,7 +146,7 @@ Separation attempt(const SvmQp& qp, bool free_constant, const Matrix<double>& me
   E.topRows(r) = rows.transpose();
   if (free_constant) E.row(r - 1) *= kConstant;
   E.row(r).setOnes();
-  NonNegative problem(E);
+  NonNegative problem(context, E);
   if (!problem.solve()) return out;
   if (problem.left() < kNothing) {
     out.c = qp.t.cwiseProduct(problem.u()) / problem.u().sum();
@@ -151,7 +155,7 @@ Separation attempt(const SvmQp& qp, bool free_constant, const Matrix<double>& me
   Vector<double> b = -problem.residual().head(r) / problem.left();
   if (free_constant) {
     b[r - 1] *= kConstant;
-    b = with_free_constant(rows, problem.passive(), b);
+    b = with_free_constant(context, rows, problem.passive(), b);
   }
   const double margin = (rows * b).minCoeff();
   out.separable = margin > 0;
@@ -161,12 +165,13 @@ Separation attempt(const SvmQp& qp, bool free_constant, const Matrix<double>& me
 
 }  // namespace
 
-Separation separate(const SvmQp& qp, bool free_constant, const Matrix<double>& metric) {
-  Separation out = attempt(qp, free_constant, metric);
+Separation separate(const Context& context, const SvmQp& qp, bool free_constant,
+                    const Matrix<double>& metric) {
+  Separation out = attempt(context, qp, free_constant, metric);
   if (out.separable) return out;
   // A feature that hardly varies between these samples may do it with a coefficient out of all proportion.
   const auto m = static_cast<double>(qp.t.size());
-  return attempt(qp, free_constant, Matrix<double>::Identity(metric.rows(), metric.cols()) / m);
+  return attempt(context, qp, free_constant, Matrix<double>::Identity(metric.rows(), metric.cols()) / m);
 }
 
 }  // namespace grls

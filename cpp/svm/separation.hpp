@@ -7,6 +7,7 @@
 // last unit vector: gamma is its residual where that is not zero, and t∘u is such a c where it is.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "svm/dual.hpp"
 
 namespace grls {
@@ -21,6 +22,7 @@ struct Separation {
 
 // metric (r, r): |gamma|² is gammaᵀ metric gamma. free_constant: the first column of qp.U is constant, and
 // its coefficient has no part in the norm.
-Separation separate(const SvmQp& qp, bool free_constant, const Matrix<double>& metric);
+Separation separate(const Context& context, const SvmQp& qp, bool free_constant,
+                    const Matrix<double>& metric);
 
 }  // namespace grls

@@ -72,6 +72,16 @@ class _Tasks(grls.TransferPrior):
 # An estimator, its data for so many rows, and rows for a second or more on a quiet machine.
 FITS = {
     "least squares": (lambda: grls.GRLSRegressor(G, regularization=0.1), _data, 4000),
+    "least squares, many columns": (
+        lambda: grls.GRLSRegressor(Laplace(5000.0, norm="l1"), regularization=0.1),
+        lambda m: _data(m, 20000),
+        1000,
+    ),
+    "least squares, many features": (
+        lambda: grls.GRLSRegressor(Gaussian(30.0), features="linear", regularization=0.1),
+        lambda m: _data(m, 800),
+        3000,
+    ),
     "left out": (lambda: grls.GRLSRegressor(G, features="linear", regularization="loo"), _data, 2000),
     "likelihood, optimised": (
         lambda: grls.GRLSRegressor(Gaussian("medians"), regularization="reml", optimize=True),
@@ -79,6 +89,11 @@ FITS = {
         900,
     ),
     "validated": (lambda: grls.GRLSRegressor(G, regularization="gcv"), _data, 2500),
+    "two groups": (
+        lambda: grls.GRLSRegressor(G, regularization="logo"),
+        lambda m: (*_data(m), {"groups": np.arange(m) % 2}),
+        2500,
+    ),
     "groups": (lambda: grls.GRLSRegressor(G, regularization="logo"), _groups, 2500),
     "noise": (lambda: grls.GRLSRegressor(G, noise="learn"), _data, 800),
     "kernel chosen": (lambda: grls.GRLSRegressor(), _data, 800),
@@ -113,6 +128,11 @@ FITS = {
         200_000,
     ),
     "machine": (lambda: grls.SVMGBClassifier(G, C=100.0, features="linear"), _labels, 5000),
+    "machine, many features": (
+        lambda: grls.SVMGBClassifier(Gaussian(25.0), features="linear"),
+        lambda m: (_data(m, 500)[0], _labels(m)[1]),
+        2000,
+    ),
     "machine, inner points": (lambda: grls.SVMGBClassifier(G, C=10.0, solver="ipm"), _labels, 2000),
     "machine, folds": (lambda: grls.SVMGBClassifier(G, C="cv"), _labels, 1500),
     "machines": (lambda: grls.SVMGBClassifier(G, C=100.0), lambda m: _labels(m, 6), 6000),
