@@ -27,6 +27,7 @@ Y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.1 * RNG.normal(size=80)
 LABELS = np.digitize(Y, [-0.5, 0.5])
 THREADS = 8
 
+GRAM = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1)
 SHARED = Gaussian(1.0)  # one object for all models and threads
 BY_CALLS = Function(lambda a, b: np.exp(-((a[:, None] - b[None]) ** 2).sum(axis=2) / 2))
 MODELS = {
@@ -239,6 +240,59 @@ def test_shifts_that_threads_ask_for_at_once_have_their_own_factors():
     for found, alone in zip(at_once(ask), expected, strict=True):
         for one in found:
             assert_allclose(one, alone, rtol=1e-12)
+
+
+def in_child(work):
+    """What a forked child says of the threads of BLAS after `work`; `work` may say it itself."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's warning about fork beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, repr([work(), blas_threads()]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_does_not_hold_what_threads_of_its_parent_held(three):
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with single_threaded():
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    count, answers = len(blas_threads()), []
+    try:
+        assert blas_threads() == [1] * count or count > 1  # other libraries are none of the core's
+        answers.append(in_child(grls.get_num_threads))
+        answers.append(in_child(lambda: GRAM.fit(X, Y).predict(X[:1]).shape))
+        with single_threaded():
+            block = in_child(lambda: 0)
+    finally:
+        done.set()
+        thread.join()
+    assert answers == [repr([3, [3] * count]), repr([(1,), [3] * count])]
+    assert "1" in block  # the one thread that the child has holds it still
+    assert set(blas_threads()) == {3}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_gives_back_what_its_own_thread_held(three):
+    block = single_threaded()
+    with block:
+        said = in_child(lambda: block.__exit__(None, None, None))
+    assert said == repr([None, [3] * len(blas_threads())])
 
 
 END = """
