@@ -315,11 +315,14 @@ class Points<S>::HashedRows {
       values_.assign(slots * kScattered, S(0));
     }
     mask_ = columns_.size() - 1;
+    shift_ = 64;
+    for (std::size_t left = mask_; left > 0; left /= 2) --shift_;
   }
 
   // The slot of a column, or the free one where it would be.
   std::size_t slot(std::int64_t column) const {
-    std::size_t at = (static_cast<std::uint64_t>(column) * 0x9e3779b97f4a7c15ULL >> 20) & mask_;
+    // The top bits: those below forget the top bits of the column.
+    std::size_t at = static_cast<std::uint64_t>(column) * 0x9e3779b97f4a7c15ULL >> shift_;
     while (columns_[at] >= 0 && columns_[at] != column) at = (at + 1) & mask_;
     return at;
   }
@@ -344,6 +347,7 @@ class Points<S>::HashedRows {
   std::vector<std::int64_t>& columns_;
   std::vector<std::size_t> used_;
   std::size_t mask_ = 0;
+  int shift_ = 0;  // what leaves the bits of the mask
 };
 
 // out (ni, nj) = the sum of pair(x, z) over the entries x of a row of a, z the same entry of a row of b;
