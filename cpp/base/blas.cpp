@@ -157,9 +157,10 @@ void lock_before_fork() { control.mutex.lock(); }
 void unlock_after_fork() { control.mutex.unlock(); }
 void begin_child() {
   const bool held_elsewhere = control.holders > held_here;
-  control.holders = held_here;
+  control.holders = std::max(0, held_here);
   unlock_after_fork();
-  if (held_elsewhere && held_here == 0 && control.set && control.outside != 1) control.set(control.outside);
+  if (held_elsewhere && control.holders == 0 && control.set && control.outside != 1)
+    control.set(control.outside);
 }
 const int fork_handled = pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
 #endif
@@ -210,6 +211,7 @@ SingleThreaded::SingleThreaded() {
 SingleThreaded::~SingleThreaded() {
   const std::lock_guard<std::mutex> lock(control.mutex);
   --held_here;
+  if (control.holders == 0) return;  // of a thread that a fork left behind
   if (--control.holders == 0 && control.set && control.outside != 1) control.set(control.outside);
 }
 
