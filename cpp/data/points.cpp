@@ -67,10 +67,10 @@ void ColumnGroup::check(Index d) const {
   const Index read = columns_read(d);
   require(widths.empty() || static_cast<Index>(widths.size()) == read, "the kernel has ", widths.size(),
           " widths for ", read, " columns; give one width, or one per column");
-  for (const double w : widths) require(w > 0, "kernel widths must be positive, got ", w);
+  for (const double w : widths) check_width(w);
   require(periods.empty() || static_cast<Index>(periods.size()) == read, "the kernel has ", periods.size(),
           " periods for ", read, " columns; give one period, or one per column");
-  for (const double p : periods) require(p > 0, "kernel periods must be positive, got ", p);
+  for (const double p : periods) check_width(p, "periods");
   require(centre.empty() || static_cast<Index>(centre.size()) == read, "the kernel has a centre of ",
           centre.size(), " columns for ", read);
   require(map.empty() || static_cast<Index>(map.size()) == read * read, "the kernel has a map of ",

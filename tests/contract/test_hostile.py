@@ -213,8 +213,9 @@ def test_draws_of_a_tampered_model_are_refused(variance):
 
 def test_gradients_of_a_tampered_model_are_refused():
     model = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1).fit(X, Y)
-    model.kernel_.sigma = 1e-308
-    new = X[:2] + 0.1
+    model.kernel_.sigma = 0.01
+    model.dual_coef_[:] = 1e307
+    new = X[:2] + 0.005
     assert np.isfinite(model.predict(new)).all()
     with pytest.raises(ValueError, match=r"gradient is not finite at row 0.*changed after the fit"):
         model.predict(new, return_gradient=True)
