@@ -6,15 +6,29 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 
 import grls
 import numpy as np
 import pytest
 from grls import _core
 from grls._solvers import memory
+from grls._solvers.rows import taken_columns
 from grls._solvers.runtime import interruptible
 from grls.features import GeodesicKNN, PolynomialTrend
-from grls.kernels import ArcCosine, Function, Gaussian, Polyharmonic, Polynomial
+from grls.kernels import (
+    ArcCosine,
+    Categorical,
+    Function,
+    Gaussian,
+    Kernel,
+    Laplace,
+    Linear,
+    Periodic,
+    Polyharmonic,
+    Polynomial,
+    ThinPlate,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
@@ -104,6 +118,72 @@ def test_a_histogram_value_that_underflows_in_single_precision_is_zero():
     formula = _core.Formula([([], [], [])], [("chi_squared", 0, 1.0, 0.0, 0)])
     K = _core.symmetric_kernel_times(formula=formula, data=rows, c=np.eye(2), precision="single")
     assert np.isfinite(K).all()
+
+
+MANY_COLUMNS = [2**31 + 3, 2**61]
+
+
+def wide_and_narrow(d):
+    """The same 20 columns among d, and by themselves."""
+    values, columns, starts, _ = sparse_rows(0, 12, d, np.append(np.arange(19), d - 1))
+    near = np.where(columns == d - 1, 19, columns)
+    return (
+        sparse.csr_matrix((values, columns, starts), shape=(12, d)),
+        sparse.csr_matrix((values, near, starts), shape=(12, 20)),
+    )
+
+
+@pytest.mark.parametrize("d", MANY_COLUMNS)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(),
+        Laplace(),
+        Laplace(norm="l1"),
+        Categorical(),
+        Gaussian().on([5, 0, -1]),
+        Linear().on([0, 5]),
+        Periodic(period=[3.0, 2.0]).on([4, 2]),
+        Gaussian("medians").on([3, 1]),
+        ThinPlate().on([0, 1]) + Gaussian(2.0),
+    ],
+    ids=repr,
+)
+def test_a_kernel_that_is_called_takes_sparse_rows_of_any_width(kernel, d):
+    wide, narrow = wide_and_narrow(d)
+    assert_array_equal(kernel(wide), kernel(narrow))
+
+
+@pytest.mark.parametrize("kernel", [Periodic(), Periodic(1.0), Gaussian("medians")], ids=repr)
+def test_a_number_for_each_of_absurdly_many_columns_is_refused_in_plain_words(kernel):
+    with pytest.raises(
+        MemoryError, match=r"one number for each of the 2305843009213693952 columns of X needs"
+    ):
+        kernel(wide_and_narrow(2**61)[0])
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_columns_are_taken_of_sparse_rows_as_scipy_takes_them(kind):
+    dense = sparse.random(30, 40, density=0.3, random_state=0).toarray()
+    dense[3] = 0
+    A = kind(dense)
+    for columns in ([7], [5, 0, 39], list(range(40))[::-1], [2, 3]):
+        taken = taken_columns(A, columns)
+        assert type(taken) is kind
+        assert taken.has_sorted_indices
+        assert_array_equal(taken.toarray(), A.toarray()[:, columns])
+
+
+def test_all_columns_are_no_list():
+    """Which takes five times as much as a number for each."""
+    n = 10**6
+    for kernel, of in ((Linear() + Gaussian(1.0), Kernel.inner_products), (ThinPlate(), Kernel.demands)):
+        tracemalloc.start()
+        try:
+            assert [len(part[1]) for part in of(kernel, n)] == [n]
+            assert tracemalloc.get_traced_memory()[1] < n
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
