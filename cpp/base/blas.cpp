@@ -156,11 +156,11 @@ thread_local int held_here = 0;  // of the holders
 void lock_before_fork() { control.mutex.lock(); }
 void unlock_after_fork() { control.mutex.unlock(); }
 void begin_child() {
-  const bool held_elsewhere = control.holders > held_here;
-  control.holders = std::max(0, held_here);
+  const int kept = std::clamp(held_here, 0, control.holders);  // a block may end in another thread
+  const bool held_elsewhere = control.holders > kept;
+  control.holders = kept;
   unlock_after_fork();
-  if (held_elsewhere && control.holders == 0 && control.set && control.outside != 1)
-    control.set(control.outside);
+  if (held_elsewhere && kept == 0 && control.set && control.outside != 1) control.set(control.outside);
 }
 const int fork_handled = pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
 #endif
