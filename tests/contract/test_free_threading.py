@@ -339,10 +339,12 @@ time.sleep(0.1)
 
 
 @pytest.mark.parametrize("work", ["calls", "polls", "callbacks", "reports"])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_process_ends_well_while_a_thread_is_in_the_core(work, threads):
-    """Whom Python does not wait for asks for the global lock in vain."""
-    program = END.format(work=work, threads=threads)
+def test_a_process_ends_well_while_a_thread_is_in_the_core(work):
+    """Whom Python does not wait for asks for the global lock in vain.
+
+    One thread: a team may be in OpenBLAS where that gives its buffers back, as NumPy's callers may.
+    """
+    program = END.format(work=work, threads=1)
     for _ in range(3):
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
         assert (ended.returncode, ended.stderr) == (0, "")
