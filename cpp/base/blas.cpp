@@ -10,6 +10,11 @@
 #include "base/errors.hpp"
 #include "base/fallback.hpp"
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#define GRLS_HAVE_FORK
+#endif
+
 namespace grls::blas {
 namespace {
 
@@ -144,6 +149,21 @@ struct ThreadControl {
   int outside = 1;  // the setting while nobody holds
 };
 ThreadControl control;
+thread_local int held_here = 0;  // of the holders
+
+#ifdef GRLS_HAVE_FORK
+// A child has one thread of its parent's: what the others held, nobody gives back there.
+void lock_before_fork() { control.mutex.lock(); }
+void unlock_after_fork() { control.mutex.unlock(); }
+void begin_child() {
+  const int kept = std::clamp(held_here, 0, control.holders);  // a block may end in another thread
+  const bool held_elsewhere = control.holders > kept;
+  control.holders = kept;
+  unlock_after_fork();
+  if (held_elsewhere && kept == 0 && control.set && control.outside != 1) control.set(control.outside);
+}
+const int fork_handled = pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
+#endif
 
 }  // namespace
 
@@ -181,6 +201,7 @@ int threads() {
 
 SingleThreaded::SingleThreaded() {
   const std::lock_guard<std::mutex> lock(control.mutex);
+  ++held_here;
   if (control.holders++ > 0) return;
   control.outside =
       control.get ? std::max(1, control.get()) : std::max(1u, std::thread::hardware_concurrency());
@@ -189,6 +210,8 @@ SingleThreaded::SingleThreaded() {
 
 SingleThreaded::~SingleThreaded() {
   const std::lock_guard<std::mutex> lock(control.mutex);
+  --held_here;
+  if (control.holders == 0) return;  // of a thread that a fork left behind
   if (--control.holders == 0 && control.set && control.outside != 1) control.set(control.outside);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -76,6 +78,8 @@ void parallel_for(const Context& context, Index n, int workers, const Task& task
     for (int id = 1; id <= extra; ++id) team.emplace_back(run, id);
   } catch (const std::system_error&) {
     // The system refuses another thread: those that started share the work.
+  } catch (const std::bad_alloc&) {
+    // So does the memory: nothing may be thrown past threads that were not joined.
   }
   run(0);
   for (std::thread& thread : team) thread.join();

@@ -193,7 +193,7 @@ GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index
   }                                                                                                      \
   GRLS_CLONES void matern5(S* x, Index n, S a) {                                                         \
     for (Index i = 0; i < n; ++i) {                                                                      \
-      const S s = a * std::sqrt(x[i]);                                                                   \
+      const S r = a * std::sqrt(x[i]), s = r > 1000 ? 1000 : r; /* beyond, the value is zero */          \
       x[i] = (1 + s + s * s * S(1.0 / 3.0)) * exp1(-s);                                                  \
     }                                                                                                    \
   }                                                                                                      \
@@ -225,7 +225,11 @@ GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index
     for (Index i = 0; i < n; ++i) x[i] = -std::sqrt(1 + a * x[i]);                                       \
   }                                                                                                      \
   GRLS_CLONES void rational(S* x, Index n, S a, S b) {                                                   \
-    for (Index i = 0; i < n; ++i) x[i] = exp1(-b * log1p1(a * x[i]));                                    \
+    constexpr S kMost = std::numeric_limits<S>::max(); /* infinity has no logarithm here */              \
+    for (Index i = 0; i < n; ++i) {                                                                      \
+      const S u = a * x[i];                                                                              \
+      x[i] = exp1(-b * log1p1(u > kMost ? kMost : u));                                                   \
+    }                                                                                                    \
   }                                                                                                      \
   GRLS_CLONES void sqrt_power(S* x, Index n, int degree, S a) {                                          \
     for (Index i = 0; i < n; ++i) x[i] = a * whole_power(x[i], degree) * std::sqrt(x[i]);                \

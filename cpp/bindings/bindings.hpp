@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "bindings/gil.hpp"
 #include "data/points.hpp"
 #include "least_squares/path.hpp"
 #include "matrices/assemble.hpp"
 #include "matrices/conjugate_gradients.hpp"
-
-namespace py = pybind11;
 
 namespace grls::bindings {
 
@@ -57,7 +56,8 @@ class GramArgument {
   std::optional<GramSource> source_;
 };
 
-// What Python wants to hear of conjugate gradients: report(step, residual, afresh), or None.
+// What Python wants to hear of conjugate gradients: report(step, residual, afresh), or None. It is referred
+// to: the core copies the answer without the GIL, where no reference may be counted.
 GradientsReport gradients_report(const py::object& report);
 
 // By its name in Python, and back.

@@ -24,7 +24,7 @@ class Callback {
   template <class... More>
   void operator()(const Matrix<double>& X, Matrix<double>& out, const More&... more) const {
     const py::gil_scoped_acquire gil;
-    const py::object answer = function_(X, more...);
+    const py::object answer = call(function_, py::make_tuple(X, more...));
     const auto array = py::array_t<double, 0>::ensure(answer);
     if (!array) throw py::type_error(name_ + " must return an array of float64");
     require(array.ndim() == 2 && array.shape(0) == X.rows() && array.shape(1) == X.cols(), name_,
@@ -66,9 +66,9 @@ GradientsResult solve(const py::function& multiply, const py::function& precondi
 
 GradientsReport gradients_report(const py::object& report) {
   if (report.is_none()) return {};
-  return [report](int step, double residual, bool afresh) {
+  return [&report](int step, double residual, bool afresh) {
     const py::gil_scoped_acquire gil;
-    report(step, residual, afresh);
+    call(report, py::make_tuple(step, residual, afresh));
   };
 }
 

@@ -17,8 +17,7 @@
 
 #include "base/status.hpp"
 #include "base/types.hpp"
-
-namespace py = pybind11;
+#include "bindings/gil.hpp"
 
 namespace grls::bindings {
 

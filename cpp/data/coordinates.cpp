@@ -47,6 +47,12 @@ double width(const ColumnGroup& group, Index c) {
   return group.widths.empty() ? 1.0 : group.widths[static_cast<std::size_t>(c)];
 }
 
+void check_width(double width, const char* what) {
+  require(width > 0, "kernel ", what, " must be positive, got ", width);
+  require(width >= 1e-150 && width <= 1e150, "kernel ", what, " must lie between 1e-150 and 1e150, got ",
+          width, ": measure the columns in another unit");
+}
+
 Wound::Wound(double x, double period) {
   const double turns = x / period, angle = 2 * EIGEN_PI * (turns - std::round(turns));
   cosine = -2 * std::sin(angle / 2) * std::sin(angle / 2);

@@ -11,6 +11,9 @@ IndexList columns_read(const ColumnGroup& group, Index d);
 
 double width(const ColumnGroup& group, Index c);
 
+// Formulas divide by widths, their squares and periods: none may vanish or overflow.
+void check_width(double width, const char* what = "widths");
+
 // The point on the unit circle at the angle 2πx / period, moved so that x = 0 is the origin: distances stay,
 // and a sparse row stays sparse.
 struct Wound {

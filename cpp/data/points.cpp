@@ -67,10 +67,10 @@ void ColumnGroup::check(Index d) const {
   const Index read = columns_read(d);
   require(widths.empty() || static_cast<Index>(widths.size()) == read, "the kernel has ", widths.size(),
           " widths for ", read, " columns; give one width, or one per column");
-  for (const double w : widths) require(w > 0, "kernel widths must be positive, got ", w);
+  for (const double w : widths) check_width(w);
   require(periods.empty() || static_cast<Index>(periods.size()) == read, "the kernel has ", periods.size(),
           " periods for ", read, " columns; give one period, or one per column");
-  for (const double p : periods) require(p > 0, "kernel periods must be positive, got ", p);
+  for (const double p : periods) check_width(p, "periods");
   require(centre.empty() || static_cast<Index>(centre.size()) == read, "the kernel has a centre of ",
           centre.size(), " columns for ", read);
   require(map.empty() || static_cast<Index>(map.size()) == read * read, "the kernel has a map of ",
@@ -315,11 +315,14 @@ class Points<S>::HashedRows {
       values_.assign(slots * kScattered, S(0));
     }
     mask_ = columns_.size() - 1;
+    shift_ = 64;
+    for (std::size_t left = mask_; left > 0; left /= 2) --shift_;
   }
 
   // The slot of a column, or the free one where it would be.
   std::size_t slot(std::int64_t column) const {
-    std::size_t at = (static_cast<std::uint64_t>(column) * 0x9e3779b97f4a7c15ULL >> 20) & mask_;
+    // The top bits: those below forget the top bits of the column.
+    std::size_t at = static_cast<std::uint64_t>(column) * 0x9e3779b97f4a7c15ULL >> shift_;
     while (columns_[at] >= 0 && columns_[at] != column) at = (at + 1) & mask_;
     return at;
   }
@@ -344,6 +347,7 @@ class Points<S>::HashedRows {
   std::vector<std::int64_t>& columns_;
   std::vector<std::size_t> used_;
   std::size_t mask_ = 0;
+  int shift_ = 0;  // what leaves the bits of the mask
 };
 
 // out (ni, nj) = the sum of pair(x, z) over the entries x of a row of a, z the same entry of a row of b;

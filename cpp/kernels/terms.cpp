@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "base/vmath.hpp"
+#include "data/coordinates.hpp"
 
 namespace grls {
 namespace {
@@ -76,16 +77,22 @@ void Step::check() const {
     case Term::laplace_l1:
     case Term::spherical:
     case Term::hamming:
-      require(a > 0, "kernel widths must be positive, got ", a);
+      check_width(a);
       break;
     case Term::matern_nu:
       require(b >= 1e-8 && b <= 1e12,
               "the smoothness of a Matérn kernel must lie between 1e-8 and 1e12, got ", b,
               ": below, the kernel is noise; above, use a Gaussian");
-      [[fallthrough]];
-    case Term::rational_quadratic:
-      require(a > 0 && b > 0, "kernel widths and exponents must be positive, got ", a, " and ", b);
+      check_width(a);
       break;
+    case Term::rational_quadratic: {
+      require(b > 0, "kernel exponents must be positive, got ", b);
+      check_width(a);
+      const double scale = 0.5 / (b * a * a);
+      require(std::isfinite(scale) && scale > 0, "the exponent ", b, " is beyond what a kernel of width ", a,
+              " can have");
+      break;
+    }
     case Term::log:
       require(a > 0 && a <= 2, "the exponent of a log term must lie in (0, 2], got ", a);
       break;
@@ -93,7 +100,7 @@ void Step::check() const {
       require(degree >= 1, "a polyharmonic term has degree 1 or more, got ", degree);
       break;
     case Term::wendland:
-      require(a > 0, "kernel widths must be positive, got ", a);
+      check_width(a);
       require(degree <= 3 && b >= 1 && b <= 1e6,
               "a Wendland term has degree 0 to 3 and an exponent from 1 on, got ", degree, " and ", b);
       break;
@@ -271,7 +278,7 @@ Array slope_of(const Step& step, const View& x, const View& value) {
     case Term::laplace:  // infinite at r = 0, where nothing that has a width depends on it
       return (x > 0).select(value * (-0.5 / step.a) / x.sqrt(), 0.0);
     case Term::matern: {
-      const Array s = (x * (step.degree / a2)).sqrt();
+      const Array s = (x * (step.degree / a2)).sqrt().min(1e3);  // beyond, the value is zero
       if (step.degree == 3) return value / (1 + s) * (-1.5 / a2);
       return value * (1 + s) / (1 + s + s.square() / 3) * (-2.5 / (3 * a2));
     }
@@ -304,7 +311,7 @@ TermGradient differentiate_term(const Step& step, const double* x_data, const do
       out.a = weight.sum();
       break;
     case Term::polynomial:
-      out.a = (weight * step.degree * (x + step.a).pow(step.degree - 1)).sum();
+      if (step.degree > 0) out.a = (weight * step.degree * (x + step.a).pow(step.degree - 1)).sum();
       break;
     case Term::log: {  // u = r^a: -u log(r) / (1 + u)
       const Array u = (-value).exp() - 1;
@@ -412,7 +419,11 @@ double differentiate_combination(const Step& step, const double* x_data, const d
       back = step.a * weight;
       return (weight * x).sum();
     case Combine::power:
-      back = weight * step.degree * x.pow(step.degree - 1);
+      if (step.degree == 0) {  // 0 · 0⁻¹ is no number
+        back.setZero();
+      } else {
+        back = weight * step.degree * x.pow(step.degree - 1);
+      }
       return 0;
     case Combine::exponential:
       back = weight * value;

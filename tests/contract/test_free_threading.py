@@ -11,6 +11,7 @@ import warnings
 import grls
 import numpy as np
 import pytest
+from grls import _core
 from grls._solvers.blas import switches
 from grls._solvers.runtime import blas_limited, single_threaded
 from grls._warnings import filtered, muted, warn
@@ -26,6 +27,7 @@ Y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.1 * RNG.normal(size=80)
 LABELS = np.digitize(Y, [-0.5, 0.5])
 THREADS = 8
 
+GRAM = grls.GRLSRegressor(Gaussian(1.0), regularization=0.1)
 SHARED = Gaussian(1.0)  # one object for all models and threads
 BY_CALLS = Function(lambda a, b: np.exp(-((a[:, None] - b[None]) ** 2).sum(axis=2) / 2))
 MODELS = {
@@ -238,6 +240,134 @@ def test_shifts_that_threads_ask_for_at_once_have_their_own_factors():
     for found, alone in zip(at_once(ask), expected, strict=True):
         for one in found:
             assert_allclose(one, alone, rtol=1e-12)
+
+
+def in_child(work):
+    """What a forked child says of the threads of BLAS after `work`; `work` may say it itself."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's warning about fork beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, repr([work(), blas_threads()]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_does_not_hold_what_threads_of_its_parent_held(three):
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with single_threaded():
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    count, answers = len(blas_threads()), []
+    try:
+        assert blas_threads() == [1] * count or count > 1  # other libraries are none of the core's
+        answers.append(in_child(grls.get_num_threads))
+        answers.append(in_child(lambda: GRAM.fit(X, Y).predict(X[:1]).shape))
+        with single_threaded():
+            block = in_child(lambda: 0)
+    finally:
+        done.set()
+        thread.join()
+    assert answers == [repr([3, [3] * count]), repr([(1,), [3] * count])]
+    assert "1" in block  # the one thread that the child has holds it still
+    assert set(blas_threads()) == {3}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_gives_back_what_its_own_thread_held(three):
+    block = single_threaded()
+    with block:
+        said = in_child(lambda: block.__exit__(None, None, None))
+    assert said == repr([None, [3] * len(blas_threads())])
+
+
+END = """
+import threading, time
+import numpy as np
+from grls import _core
+
+formula = _core.Formula([([], [], [])], [("gaussian", 0, 3.0, 0.0, 0)])
+small, large = np.random.default_rng(0).normal(size=(20, 3)), np.random.default_rng(0).normal(size=(20000, 3))
+begun = threading.Event()
+
+def multiply(V, digits):
+    begun.set()
+    return 2 * V
+
+def precondition(V):
+    return 1 * V
+
+def calls():
+    _core.kernel_times(formula=formula, a=small, b=small, c=np.ones((20, 1)))
+    begun.set()
+
+def polls():
+    begun.set()
+    _core.kernel_times(formula=formula, a=large, b=large, c=np.ones((20000, 1)), threads={threads})
+
+def callbacks():
+    _core.conjugate_gradients(multiply=multiply, precondition=precondition, B=np.ones((5, 1)), tolerance=1e-9,
+                              max_iterations=9)
+
+def reports():
+    B = np.ones((5, 1))
+    _core.conjugate_gradients(multiply=multiply, precondition=precondition, B=B, tolerance=1e-9,
+                              max_iterations=9, report=lambda *step: sum(range(1000)))
+
+def work():
+    while True:
+        {work}()
+
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("work", ["calls", "polls", "callbacks", "reports"])
+def test_a_process_ends_well_while_a_thread_is_in_the_core(work):
+    """Whom Python does not wait for asks for the global lock in vain.
+
+    One thread: a team may be in OpenBLAS where that gives its buffers back, as NumPy's callers may.
+    """
+    program = END.format(work=work, threads=1)
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_the_core_copies_no_reference_to_a_listener():
+    """Which it would count without the global lock, while other threads count theirs."""
+    points, found = np.linspace(0, 1, 40)[:, None], {}
+    solver = _core.MatrixFree(
+        formula=Gaussian(0.3).lower(1), data=points, T=np.ones((40, 1)), weights=None, dependence=1e-10
+    )
+    settings = {"shift": 1e-3, "tolerance": 1e-3, "max_iterations": 5}
+
+    def heard(name):
+        def listener(*step):
+            found.setdefault(name, set()).add(sys.getrefcount(listener))
+
+        return listener
+
+    solver.solve(B=points, report=heard("solve"), **settings)
+    solver.fit(Y=points, report=heard("fit"), **settings)
+    assert found["fit"] == found["solve"], found
+    assert len(found["fit"]) == 1
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock")

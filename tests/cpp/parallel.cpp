@@ -2,7 +2,9 @@
 #include "base/parallel.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -13,6 +15,21 @@ using grls::Context;
 using grls::Index;
 using grls::parallel_for;
 using grls::Worker;
+
+namespace {
+
+// After how many more requests of this thread for memory one is refused; negative: never.
+thread_local int refused_after = -1;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (refused_after >= 0 && refused_after-- == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size > 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 TEST(parallel, every_task_runs_once) {
   for (const int workers : {1, 2, 7})
@@ -91,6 +108,27 @@ TEST(parallel, the_calling_thread_is_asked_whether_to_go_on) {
     CHECK(check::throws<std::underflow_error>(run, "interrupted"));
     CHECK(asked == 2 && !asked_elsewhere);
   }
+}
+
+TEST(parallel, a_team_that_memory_is_refused_to_is_smaller_or_none) {
+  constexpr Index n = 50;
+  const Context context(7);
+  bool refused = false, went_on = false;
+  for (int request = 0; request < 20; ++request) {
+    std::atomic<Index> runs{0};
+    const grls::Task task = [&](Index, const Worker&) { ++runs; };
+    refused_after = request;
+    try {
+      parallel_for(context, n, 7, task);
+      went_on = went_on || refused_after < 0;
+      CHECK(runs == n);
+    } catch (const std::bad_alloc&) {
+      refused = true;
+      CHECK(runs == 0);
+    }
+    refused_after = -1;
+  }
+  CHECK(refused && went_on);
 }
 
 TEST(parallel, sums_over_rows_do_not_depend_on_the_threads) {

@@ -148,17 +148,10 @@ def offsets(offset: Any, exposure: Any, n_rows: int) -> FloatArray | None:
     return None if total is None else np.asarray(total)
 
 
-_MANY_COLUMNS = 10**8
-
-
 def require_room_for_columns(X: Any) -> None:
     """MemoryError where a sparse matrix has more columns than there is memory for one number of each."""
-    if sparse.issparse(X) and X.shape[1] > _MANY_COLUMNS:
-        memory.require(
-            8.0 * X.shape[1],
-            f"one number for each of the {X.shape[1]} columns of X",
-            "leave out the columns that are empty, or hash them to fewer",
-        )
+    if sparse.issparse(X):
+        memory.require_room_for_columns(X.shape[1])
 
 
 def frame_of(X: Any) -> Any:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from .._solvers.groups import Groups
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Gradient
+from .._solvers.rows import taken_columns
 from .._validation import FloatArray
 from ..kernels import Kernel
 from ..kernels.lowering import GROUP_SLOTS, Link
@@ -125,7 +126,7 @@ class Parameters:
         """Return the smallest and the largest value of each, from the data; (p, 2)."""
         parts = []
         for link, size, value in zip(self._links, self._sizes, self._values(), strict=True):
-            seen = X if link.columns is None else X[:, list(link.columns)]
+            seen = X if link.columns is None else taken_columns(X, link.columns)
             if link.seen is not None:
                 seen = link.seen(seen)
             low, high = link.owner.tuning_bounds(link.parameter, seen)

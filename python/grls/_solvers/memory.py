@@ -126,6 +126,19 @@ def require(size: float, what: str, way_out: str) -> None:
         raise MemoryError(f"{what} needs {_gib(size)}, but only {_gib(free)} of memory are free; {way_out}")
 
 
+_MANY_COLUMNS = 10**8
+
+
+def require_room_for_columns(n_columns: int) -> None:
+    """Raise MemoryError where X has more columns than there is memory for one number of each."""
+    if n_columns > _MANY_COLUMNS:
+        require(
+            8.0 * n_columns,
+            f"one number for each of the {n_columns} columns of X",
+            "leave out the columns that are empty, or hash them to fewer",
+        )
+
+
 # Bytes of each kind of work. The formulas are the core's, beside the code that takes the memory.
 
 

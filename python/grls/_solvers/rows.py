@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .. import _core
 from .arrays import for_core
@@ -38,3 +39,17 @@ def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     keys = np.column_stack([row_keys(X, seed) for X in matrices for seed in (0, 1)])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     return first.astype(np.intp), place.reshape(-1).astype(np.intp)
+
+
+def taken_columns(X: Any, columns: Any) -> Any:
+    """Return X[:, columns], each column named once; SciPy would set a number aside for every column of X."""
+    if not sparse.issparse(X):
+        return X[:, list(columns)]
+    wanted = np.asarray(columns, dtype=np.int64)
+    order = np.argsort(wanted)
+    place = np.searchsorted(wanted[order], X.indices)
+    found = np.append(wanted[order], -1)[place] == X.indices
+    starts = np.concatenate([[0], np.cumsum(found)])[X.indptr]
+    taken = type(X)((X.data[found], order[place[found]], starts), shape=(X.shape[0], len(wanted)))
+    taken.sort_indices()
+    return taken

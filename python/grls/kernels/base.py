@@ -15,6 +15,7 @@ from .._parameters import KernelParameters
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
 from .._solvers.kernel_values import Formula, Gram
+from .._solvers.rows import taken_columns
 from .._validation import FloatArray, as_rows, is_table_of_numbers, refuse_dates, shown, text_explained
 from .._versions import Versioned
 from .differentiable import by_columns, require_gradient
@@ -314,7 +315,7 @@ class Kernel(Versioned, KernelParameters):
         elif isinstance(columns, range):
             self._resolve(X[:, columns.start : columns.stop], names)
         else:
-            self._resolve(X[:, list(columns)], names)
+            self._resolve(taken_columns(X, columns), names)
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
         """Fix in place what depends on the data; X holds the columns this kernel reads."""
@@ -322,23 +323,23 @@ class Kernel(Versioned, KernelParameters):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         raise TypeError(f"{type(self).__name__} cannot be a part of a larger kernel")
 
-    def demands(self, n_columns: int) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def demands(self, n_columns: int) -> list[tuple[Kernel, Sequence[int]]]:
         """Return the parts of a resolved kernel that need polynomials as features, with their columns."""
-        return self._demands(self._frame or tuple(range(n_columns)))
+        return self._demands(self._frame or range(n_columns))
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return [(self, columns)] if self.order else []
 
-    def inner_products(self, n_columns: int) -> list[tuple[Any, tuple[int, ...], bool]]:
+    def inner_products(self, n_columns: int) -> list[tuple[Any, Sequence[int], bool]]:
         """Return the parts of a resolved kernel that read inner products, with their columns.
 
         The third entry: whether the part is a summand, up to a factor, and nothing else is made of it.
         """
-        return self._inner_products(self._frame or tuple(range(n_columns)), adds_up=True)
+        return self._inner_products(self._frame or range(n_columns), adds_up=True)
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return []
 
     # The algebra. Every result is again a kernel, by the closure properties of positive definite functions.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -55,13 +56,13 @@ class Sum(Kernel):
         self.k1._look(seen)
         self.k2._look(seen)
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         # Each summand needs its own polynomials, and only those.
         return [] if self.order is None else self.k1._demands(columns) + self.k2._demands(columns)
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return self.k1._inner_products(columns, adds_up=adds_up) + self.k2._inner_products(
             columns, adds_up=adds_up
         )
@@ -95,8 +96,8 @@ class Product(Sum):
         return 0 if self.k1.order == 0 and self.k2.order == 0 else None
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return super()._inner_products(columns, adds_up=False)
 
 
@@ -111,8 +112,8 @@ class _Unary(Kernel):
         return 0 if self.kernel.order == 0 else None
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return self.kernel._inner_products(columns, adds_up=False)
 
     def _resolve(self, X: Any, names: list[str] | None) -> None:
@@ -140,11 +141,11 @@ class _SameOrder(_Unary):
         return self.kernel.order
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return self.kernel._inner_products(columns, adds_up=adds_up)
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return self.kernel._demands(columns)
 
 
@@ -334,12 +335,12 @@ class OnColumns(_SameOrder):
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return composed_density(self, omega)
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return self.kernel._demands(tuple(columns[p] for p in self._positions(len(columns), None)))
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         within = tuple(columns[p] for p in self._positions(len(columns), None))
         return self.kernel._inner_products(within, adds_up=adds_up)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,8 +72,8 @@ class Linear(Kernel):
         lowering.term("linear", columns, center=center)
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return [(self, columns, adds_up)]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -95,8 +96,8 @@ class Polynomial(Kernel):
         self.c = c
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
@@ -144,8 +145,8 @@ class Cosine(Kernel):
     """
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
@@ -188,8 +189,8 @@ class ArcCosine(Kernel):
         self.layers = layers
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
@@ -227,8 +228,8 @@ class Sigmoid(Kernel):
         self.c = c
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return [(self, columns, False)]
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:

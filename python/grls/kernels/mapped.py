@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class Sphere(_Mapped):
         """That of the kernel inside; of 2 or more the polynomials would be those of three coordinates."""
         return self.kernel.order
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return self.kernel._demands(columns)
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
@@ -191,7 +191,7 @@ class Rotated(_Mapped):
         """That of the kernel inside: a linear map leaves polynomials what they are."""
         return self.kernel.order
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return self.kernel._demands(columns)
 
     @property

@@ -30,7 +30,8 @@ def about_the_data(kernel: Kernel, X: Any, T: FloatArray, *, free: bool) -> Kern
     mean, spread = moments(X)
     movable = free and spans_constant(T)
     for part, columns, adds_up in parts:
-        mu, sd = mean[list(columns)], spread[list(columns)]
+        at: Any = slice(None) if columns == range(len(mean)) else list(columns)
+        mu, sd = mean[at], spread[at]
         distance = distance_of(mu, sd)
         if adds_up and movable and part.center is None:
             each = np.abs(mu[sd > 0]) / sd[sd > 0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._solvers.rows import taken_columns
 from .._validation import FloatArray
 from ..kernels import Kernel
 
@@ -95,7 +96,7 @@ def _monomials(
     yield [()], np.ones((X.shape[0], 1))
 
     def column(c: int) -> FloatArray:
-        x = X[:, [c]].toarray()[:, 0] if sparse.issparse(X) else X[:, c]
+        x = taken_columns(X, [c]).toarray()[:, 0] if sparse.issparse(X) else X[:, c]
         x = np.asarray(x, dtype=np.float64)
         low, high = x.min(), x.max()
         return np.asarray((x - (low + high) / 2) / max((high - low) / 2, np.finfo(float).tiny))

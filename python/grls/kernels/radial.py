@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
+from .._solvers.memory import require_room_for_columns
 from .._validation import FloatArray, choice, real, shown
 from .base import Kernel
 from .lowering import Columns, Lowering
@@ -17,6 +18,7 @@ from .widths import distance_range, median_distance
 def _widths(value: Any, n_columns: int, name: str) -> tuple[float, ...]:
     """Return one positive number for each column, given one for all or one for each."""
     if np.ndim(value) == 0:
+        require_room_for_columns(n_columns)
         return (real(value, name, above=0),) * n_columns
     values = tuple(real(float(width), name, above=0) for width in np.ravel(value))
     if len(values) != n_columns:
@@ -62,6 +64,7 @@ class Radial(Kernel):
             if self.sigma == "median":
                 self.sigma = median_distance(X, metric=self._metric)
             else:
+                require_room_for_columns(X.shape[1])
                 medians = [median_distance(X[:, [c]], metric=self._metric) for c in range(X.shape[1])]
                 factor = np.sqrt(X.shape[1]) if self._metric == "euclidean" else X.shape[1]
                 self.sigma = factor * np.array(medians)

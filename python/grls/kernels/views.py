@@ -254,12 +254,12 @@ class After(_SameOrder):
     def _settle(self, X: Any, columns: Any, names: list[str] | None) -> None:
         self.kernel._settle(X, self._within(X.shape[1]), None)
 
-    def _demands(self, columns: tuple[int, ...]) -> list[tuple[Kernel, tuple[int, ...]]]:
+    def _demands(self, columns: Sequence[int]) -> list[tuple[Kernel, Sequence[int]]]:
         return self.kernel._demands(tuple(self._columns))
 
     def _inner_products(
-        self, columns: tuple[int, ...], *, adds_up: bool
-    ) -> list[tuple[Any, tuple[int, ...], bool]]:
+        self, columns: Sequence[int], *, adds_up: bool
+    ) -> list[tuple[Any, Sequence[int], bool]]:
         return self.kernel._inner_products(tuple(self._columns), adds_up=adds_up)
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:

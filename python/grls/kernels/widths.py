@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from .._solvers.rows import distinct_rows
+from .._solvers.rows import distinct_rows, taken_columns
 from .._validation import FloatArray
 
 
@@ -33,7 +33,7 @@ def _distances(X: Any, n_points: int, metric: str) -> FloatArray:
     """
     chosen = _distinct(X, n_points)
     if sparse.issparse(chosen):
-        chosen = chosen[:, np.unique(chosen.indices)].toarray()
+        chosen = taken_columns(chosen, np.unique(chosen.indices)).toarray()
     if chosen.shape[0] < 2 or chosen.shape[1] == 0:
         return np.empty(0)
     unit = chosen.shape[1] if metric == "hamming" else 1
