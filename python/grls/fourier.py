@@ -248,9 +248,11 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         Parameters
         ----------
         X : array-like of shape (m, d), or blocks
-            Training points. Or rows that come in blocks: a memory-mapped array; an iterable of (X, y) or
-            (X, y, sample_weight); an Arrow table, data set or record batches, or a Parquet file, where `y`
-            and `sample_weight` name columns. What can be read twice is, once for the box of the rows.
+            Training points. Or rows that come in blocks: an iterable of (X, y) or (X, y, sample_weight); an
+            Arrow table, data set or record batches, or a Parquet file, where `y` and `sample_weight` name
+            columns; a memory-mapped array of which 32 copies in double precision would not fit into the free
+            memory (a smaller one is an array like others). What can be read twice is, once for the box of the
+            rows.
         y : array-like of shape (m,) or (m, k), str or None
             Targets; the name of their column; None where the blocks bring them.
         sample_weight : array-like of shape (m,) or str, default=None
@@ -289,7 +291,8 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         self._gram_columns = None
         self.kernel_ = plan.kernel
         self._store_features(plan.free, system.kept)
-        self._store_coefficients(plan.free, system.feature_coefficients(solved.z))
+        coefficients = system.feature_coefficients(solved.z) + plan.at_origin(system)
+        self._store_coefficients(plan.free, coefficients)
         self._leverage = None
         if system.kept:
             A = np.eye(len(plan.free.names))[:, system.kept]

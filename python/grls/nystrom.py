@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ._models.classification import OneVersusAll, class_weighted
 from ._nystrom.machine import NystromMachine, adds_up
 from ._nystrom.machine import Partial as _Partial  # noqa: F401 - its name in older files
+from ._nystrom.origin import middle
 from ._nystrom.plan import indicators, one_against_all
 from ._nystrom.uncertainty import CentreUncertainty
 from ._validation import FloatArray
@@ -156,9 +157,10 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         part of a pickle too.""",
 )
 class NystromGRLSRegressor(CentreUncertainty, NystromMachine):
-    """`GRLSRegressor` on centres: time linear in the rows, memory that does not grow with them.
+    """`GRLSRegressor` on centres: time linear in the rows, of which blocks are read one at a time.
 
-    Equations: docs/math.md, section "Nyström".
+    Memory does not grow with rows that come in blocks (files, iterables, …). Of rows in memory, features take
+    some 24 bytes for each row and feature. Equations: docs/math.md, section "Nyström".
 
     {parameters}
 
@@ -273,6 +275,9 @@ class NystromGRLSRegressor(CentreUncertainty, NystromMachine):
     def _sample_targets(self, y: Any) -> FloatArray:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
 
+    def _origin(self, y: Any) -> FloatArray:
+        return middle(y)
+
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self._y_shape == () else values
 
@@ -286,7 +291,10 @@ class NystromGRLSRegressor(CentreUncertainty, NystromMachine):
         Weights of the classes; "balanced" needs all rows at once.""",
 )
 class NystromGRLSClassifier(OneVersusAll, NystromMachine):
-    """`GRLSClassifier` on centres: time linear in the rows, memory that does not grow with them.
+    """`GRLSClassifier` on centres: time linear in the rows, of which blocks are read one at a time.
+
+    Memory does not grow with rows that come in blocks (files, iterables, …). Of rows in memory, features take
+    some 24 bytes for each row and feature.
 
     Targets are ±1; several classes are learnt one versus all from the same sums. The equations are in the
     documentation of `grls.nystrom`.

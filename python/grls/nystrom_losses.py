@@ -38,7 +38,10 @@ __all__ = ["NystromGRRegressor"]
 
 
 class NystromGRRegressor(RegressionFunction, CentreMachine):
-    r"""`GRRegressor` with a smooth loss on centres: time linear in the rows, memory that does not grow.
+    r"""`GRRegressor` with a smooth loss on centres: time linear in the rows, blocks read one at a time.
+
+    Memory does not grow with rows that come in blocks (files, iterables, …). Of rows in memory, features take
+    some 24 bytes for each row and feature.
 
     .. math:: \min_f \frac{1}{m} \sum_i V(y_i, f(x_i)) + γ a^T Φ_{zz} a, \quad
               f(x) = \sum_j a_j k(z_j, x) + \sum_p β_p φ_p(x), \quad T_z^T a = 0
@@ -201,8 +204,8 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         ----------
         X : {array-like, CSR matrix} of shape (m, d), or blocks
             Training points, or rows that come in blocks, all that `NystromGRLSRegressor` takes: files by
-            path, Arrow tables, memory-mapped arrays, iterables of (X, y) or (X, y, sample_weight). They are
-            read many times, so that an iterator, which can be read once, is refused.
+            path, Arrow tables, large memory-mapped arrays, iterables of (X, y) or (X, y, sample_weight).
+            They are read many times, so that an iterator, which can be read once, is refused.
         y : array-like of shape (m,) or (m, k), str or None
             Counts, or values ≥ 0 ("gamma": > 0); the name of their column; None where the blocks bring them.
         sample_weight : array-like of shape (m,) or str, default=None

@@ -9,20 +9,17 @@ that were cut short or changed by accident, and is no signature: whoever can wri
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import io
 import json
 import os
 import platform
-import secrets
-import stat
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -30,6 +27,7 @@ from scipy.interpolate import BSpline
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from ._replacing import replacing
 from ._solvers.results import __version__
 from ._versions import Versioned, differ
 from ._warnings import filtered, warn
@@ -235,35 +233,6 @@ def _is_found(name: str) -> bool:
     except (AttributeError, KeyError):
         return False
     return True
-
-
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` once it is complete."""
-    target = Path(os.path.realpath(path))  # a link stays one
-    if target.exists() and not target.is_file():
-        raise ValueError(f"{path} is not a file that could be replaced")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    name = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    # A new file's permissions are the system's to choose; those of one that is replaced stay.
-    handle = os.open(name, _NEW_FILE, 0o666 if mode is None else 0o600)
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 # Reading.

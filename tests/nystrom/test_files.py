@@ -338,3 +338,30 @@ def test_a_path_is_a_path_of_any_kind(tmp_path):
     parts(tmp_path)
     for path in (str(tmp_path), tmp_path, Path(tmp_path)):
         assert model().fit(Files(path, columns=["a"]), "y").n_samples_seen_ == 600
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_a_file_of_predictions_keeps_its_permissions_and_stays_where_a_link_points(tmp_path, ending):
+    fitted = model().fit(TABLE[["a", "b"]], TABLE.y)
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    out, link = tmp_path / f"private.{ending}", tmp_path / f"link.{ending}"
+    out.touch(mode=0o600)
+    link.symlink_to(out)
+    fitted.predict_to_file(tmp_path / "t.parquet", link)
+    assert link.is_symlink()
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert out.stat().st_size > 0
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    out.unlink()
+    link.unlink()
+    out.mkdir()
+    with pytest.raises(ValueError, match="is not a file that could be replaced"):
+        fitted.predict_to_file(tmp_path / "t.parquet", out)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_what_is_kept_has_not_the_name_of_what_is_written(tmp_path):
+    fitted = model().fit(TABLE[["a", "b"]], TABLE.y)
+    TABLE.assign(prediction=1.0).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="the column 'prediction' cannot be kept"):
+        fitted.predict_to_file(tmp_path / "t.parquet", tmp_path / "out.csv", keep="prediction")

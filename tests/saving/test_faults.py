@@ -139,7 +139,7 @@ def test_memory_that_ends_in_the_middle_leaves_an_estimator_that_works(name):
 
 
 def test_permissions_are_those_of_the_system_or_of_the_file_that_is_replaced(tmp_path):
-    from grls.saving import replacing
+    from grls._replacing import replacing
 
     old = os.umask(0o027)
     try:
@@ -157,7 +157,7 @@ def test_permissions_are_those_of_the_system_or_of_the_file_that_is_replaced(tmp
 
 
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
-    from grls.saving import replacing
+    from grls._replacing import replacing
 
     path = tmp_path / ("a" * 250)
     with replacing(path) as file:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import kernels
+from .._nystrom.origin import constant_in, expressed_by, middle
 from .._nystrom.plan import named
 from .._selection.regularization import warn_of_unusual_weights
 from .._validation import FloatArray, require_two_samples
@@ -55,7 +56,11 @@ class Choosing(RowReading):
         self._stages.report(
             f"{' × '.join(map(str, modes.shape))} modes, kernel error {modes.kernel_error:.2g}"
         )
-        return Plan(kernel, data.free, modes, data.sample, fraction, seed)
+        T = np.asarray(data.sample.T, dtype=np.float64)
+        constant = constant_in(T, system.independent(T.T @ T))
+        origin = None if constant is None else middle(data.sample.Y)
+        expressed = expressed_by(T, data.sample.Y)
+        return Plan(kernel, data.free, modes, data.sample, fraction, seed, origin, constant, expressed)
 
     def _domain(self, kernel: kernels.Kernel, data: Data) -> tuple[FloatArray, FloatArray]:
         columns = list(columns_read(stationary_parts(kernel, data.n_columns), data.n_columns))
@@ -151,6 +156,7 @@ class Choosing(RowReading):
             report=self._stages.report,
             start=start,
             bend=bend,
+            expressed=plan.expressed,
         )
         self._stages.done("regularization")
         return choice

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._models.samples import FreeFeatures
+from .._nystrom.origin import about, moments
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rows import row_keys
@@ -63,6 +64,20 @@ class Plan:
     sample: Rows
     held_fraction: float  # 0: none
     seed: int
+    origin: Any = None  # (k,): what targets are summed about; None: zero
+    constant: Any = None  # (l,): v with Tv = 1
+    expressed: Any = False  # (k,): whether the features express the targets; see `origin.expressed_by`
+
+    def about_origin(self, rows: Rows) -> FloatArray:
+        """Return the targets of rows that are summed."""
+        ones = 1.0 if self.constant is None else np.asarray(rows.T, dtype=np.float64) @ self.constant
+        return about(rows.Y, self.origin, ones)
+
+    def at_origin(self, system: System) -> FloatArray:
+        """Return the coefficients (l, k) of what is taken off the targets."""
+        if self.origin is None:
+            return np.zeros((system.n_free, 1))
+        return np.outer(system.made_of_kept(self.constant), self.origin)
 
     def sums(self, rows: Rows) -> SplitSums:
         """Return the sums of rows."""
@@ -76,7 +91,9 @@ class Plan:
         return SplitSums(self._sums(rows.taken(~chosen)), self._sums(rows.taken(chosen)))
 
     def _sums(self, rows: Rows) -> Sums:
-        return sums_of_rows(self.modes, rows.points, rows.T, rows.Y, rows.weights)
+        found = sums_of_rows(self.modes, rows.points, rows.T, self.about_origin(rows), rows.weights)
+        found.moments = moments(rows.Y, self.origin, rows.weights)
+        return found
 
     def fit_error(self, s: float, *, tol: float, max_iter: int) -> float:
         """Return how far a fit of the sample is from the exact model's, with the same s = γΣw.
@@ -91,9 +108,10 @@ class Plan:
         found = wave_values(self.modes, rows.points, system.coefficients(z))
         found += T @ system.feature_coefficients(z)
         problem = KernelProblem(self.kernel, rows.points, T, None)
-        solution = problem.solve(rows.Y, s / len(T))
+        Y = self.about_origin(rows)
+        solution = problem.solve(Y, s / len(T))
         exact = problem.kernel_times(np.asarray(solution.c)) + T @ np.asarray(solution.beta)
-        spread = rows.Y.std(axis=0)
+        spread = Y.std(axis=0)
         error = np.sqrt(np.mean((found - exact) ** 2, axis=0))
         return float(np.max(error / np.where(spread > 0, spread, 1.0), initial=0.0))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._nystrom.origin import warn_of_lost_squares
 from .._selection.regularization import shifts_to_try
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
@@ -64,6 +65,9 @@ class _Criterion:
         self._max_iter, self._report = max_iter, report
         self._traces = None if by == "holdout" else Traces(fitted, _PROBES)
         self._last: FloatArray | None = None
+        own = np.diagonal(fitted.sums.matrix)[fitted.n_free :]
+        info = np.finfo(float)  # what is left of squares is not less than their rounding
+        self._known = np.maximum(np.maximum(1e-14 * fitted.squares, info.eps * own), info.tiny)
         self.readings: dict[float, _Reading] = {}
 
     def __call__(self, s: float) -> _Reading:
@@ -102,9 +106,8 @@ class _Criterion:
 
     def _left(self, z: FloatArray) -> FloatArray:
         """Return yᵀΠy − gᵀz, (k,), which is not less than its rounding."""
-        squares = self._system.squares
-        known = np.maximum(1e-14 * squares, np.finfo(float).tiny)
-        return np.asarray(np.maximum(squares - np.einsum("kj,kj->k", self._system.g, z), known))
+        left = self._system.squares - np.einsum("kj,kj->k", self._system.g, z)
+        return np.asarray(np.maximum(left, self._known))
 
     def _of_likelihood(self, z: FloatArray, s: float) -> _Reading:
         assert self._traces is not None
@@ -118,8 +121,7 @@ class _Criterion:
     def _of_cross_validation(self, z: FloatArray, s: float) -> _Reading:
         assert self._traces is not None
         system, norms = self._system, np.einsum("kj,kj->k", z, z)
-        known = np.maximum(1e-14 * system.squares, np.finfo(float).tiny)
-        residual = float(np.maximum(self._left(z) - s * norms, known).mean())
+        residual = float(np.maximum(self._left(z) - s * norms, self._known).mean())
         first, second = self._traces.powers(s, max_iter=self._max_iter)
         freedom = system.degrees + s * first - system.order
         if freedom <= 1e-10 * system.degrees:
@@ -138,10 +140,10 @@ class _Criterion:
             F, beta = system.coefficients(z), system.feature_coefficients(z)
             return float(held_out.squared_error(F, beta).mean() / held_out.weight)
 
-        value = error(z)
-        least = np.finfo(float).tiny
+        own = float(np.diagonal(held_out.sums.matrix)[held_out.n_free :].mean() / held_out.weight)
+        value = max(error(z), np.finfo(float).eps * own, np.finfo(float).tiny)
         slope = (error(z + along) - error(z - along)) / 2  # of a quadratic function that is the derivative
-        return _Reading(value, held_out.weight * slope / max(value, least))
+        return _Reading(value, held_out.weight * slope / value)
 
 
 def choose(
@@ -154,13 +156,14 @@ def choose(
     report: Callable[[str], None],
     start: float | None = None,
     bend: float = np.nan,
+    expressed: Any = False,
 ) -> Choice:
     """Choose γ by a criterion.
 
     Values given as an array are all tried. Of a number of values those are tried, from large to small, that
     come before the criterion has risen for a while, and the best is refined by the criterion's slope. With
     `start`, a shift s = γΣw that may be near, the slope alone leads from there; `bend` is the second
-    derivative that is expected.
+    derivative that is expected; `expressed` (k,): whether the features express the targets.
     """
     _require_rows(by, fitted, held_out)
     shifts, relative = shifts_to_try(grid, fitted.degrees, fitted.weight)
@@ -185,6 +188,10 @@ def choose(
             "no regularization of the grid has equations that can be solved: try larger values, or raise "
             "max_iter"
         )
+    if held_out is not None:
+        squares = np.diagonal(held_out.sums.matrix)[held_out.n_free :].mean() / held_out.weight
+        of_features = np.array([fitted.squares.mean() / fitted.weight])
+        warn_of_lost_squares(np.array([tried[best]]), of_features, np.array([squares]), np.all(expressed))
     path = np.array(sorted(tried))
     values = np.array([tried[s] for s in path])
     return Choice(path / fitted.weight, values, best / fitted.weight, tried[best], least, bend)

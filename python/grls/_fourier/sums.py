@@ -22,6 +22,7 @@ class Sums:
     rows: int
     weight: float  # Σ_i w_i; a row of weight two counts as two
     blocks: int = 1
+    moments: Any = 0.0  # (2, k): Σw(y − o) and Σw(y − o)² of targets y, o their origin
 
     def __add__(self, other: Sums) -> Sums:
         if self.matrix.shape != other.matrix.shape:
@@ -33,6 +34,7 @@ class Sums:
             self.rows + other.rows,
             self.weight + other.weight,
             self.blocks + other.blocks,
+            self.moments + other.moments,
         )
 
 

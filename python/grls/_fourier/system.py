@@ -20,6 +20,7 @@ import numpy as np
 from scipy import fft
 from scipy.linalg import cho_solve, cholesky, eigvalsh, solve_triangular
 
+from .._nystrom.origin import ROUNDING
 from .._solvers.runtime import blas_limited, get_num_threads
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
@@ -28,7 +29,6 @@ from .sums import Sums
 
 LOW_MODES = 1000  # of the half space whose equations are solved directly: the preconditioner's block
 _NOT_DEFINITE = "the equations of the modes are not positive definite"
-_SUMS_ROUNDING = 1e-13  # of a sum of squares, relative to it
 
 
 @dataclass
@@ -47,7 +47,7 @@ def independent(S: FloatArray) -> list[int]:
     """
     remainder, kept = S.copy(), []
     for p in range(len(S)):
-        if remainder[p, p] > _SUMS_ROUNDING * S[p, p]:
+        if remainder[p, p] > ROUNDING * S[p, p]:
             kept.append(p)
             remainder = remainder - np.outer(remainder[:, p], remainder[p]) / remainder[p, p]
     return kept
@@ -297,6 +297,16 @@ class System:
         out = np.zeros((self.n_free, len(z)))
         if self.kept:
             out[self.kept] = self.from_targets - cho_solve(self._factor, self.C @ z.T)
+        return out
+
+    def made_of_kept(self, v: FloatArray) -> FloatArray:
+        """Return coefficients (l,) of the kept features alone, for the same combination of them as v."""
+        out = np.zeros(self.n_free)
+        out[self.kept] = v[self.kept]
+        left_out = np.setdiff1d(np.flatnonzero(v), self.kept)
+        if len(left_out):
+            across = self.sums.matrix[self.kept][:, left_out] @ v[left_out]
+            out[self.kept] += self.over_features(across[:, None])[:, 0]
         return out
 
     def over_features(self, t: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from .._models.regression import RegressionFunction
 from .._models.regression_summary import CoefficientErrors, Scales, coefficient_table, output_of, title
 from .._models.samples import FreeFeatures
 from .._models.summaries import likelihoods
+from .._nystrom.origin import warn_of_lost_squares
 from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
@@ -52,7 +53,13 @@ class FourierUncertainty(RegressionFunction):
     def _store_variances(self, system: System, solved: Solved, s: float) -> None:
         """Keep the variances of the kernel part and the noise, and the features' standard errors."""
         n = system.degrees
-        quadratic = np.maximum(system.squares - np.einsum("kj,kj->k", system.g, solved.z), 0.0) / s
+        left = np.maximum(system.squares - np.einsum("kj,kj->k", system.g, solved.z), 0.0)
+        if n > 0:
+            squares = np.diagonal(system.sums.matrix)[system.n_free :]
+            first, second = system.sums.moments
+            of_features = np.minimum(system.squares, second - first**2 / system.weight)
+            warn_of_lost_squares(left, of_features, squares, self._plan_kept.expressed)
+        quadratic = left / s
         self.degrees_of_freedom_ = float(n)
         self.kernel_variance_ = quadratic / (n if n > 0 else np.nan)
         self.noise_variance_ = self.kernel_variance_ * s
@@ -205,7 +212,7 @@ class FourierUncertainty(RegressionFunction):
         return Values(
             "",
             [
-                Value("n_rows", "rows", self.n_samples_seen_),
+                Value("n_rows", "rows", system.weight),
                 Value("n_modes", "Fourier modes", system.order, modes if len(self.n_modes_) > 1 else None),
                 Value("kernel_error", "kernel's error", self.kernel_error_),
                 Value("fit_error", "fit's error on a sample", self.fit_error_),
@@ -259,7 +266,8 @@ class FourierUncertainty(RegressionFunction):
 
     def _r2(self, system: System, output: int) -> float:
         """Return the share of the variance of y that the fit explains, in its own rows."""
-        sums, column = system.sums, system.n_free + output
-        total = sums.matrix[column, column] - sums.across[column, 0].real ** 2 / sums.weight
-        residual = system.squared_error(self.fourier_coef_, self._computed_features())[output]
+        first, second = system.sums.moments[:, output]
+        total = float(second - first**2 / system.weight)
+        beta = self._computed_features() - self._plan_kept.at_origin(system)
+        residual = system.squared_error(self.fourier_coef_, beta)[output]
         return float(1 - max(residual, 0.0) / total) if total > 0 else np.nan

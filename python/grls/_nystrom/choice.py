@@ -14,12 +14,10 @@ from .._solvers.runtime import interruptible
 from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .equations import Equations
+from .origin import ROUNDING, warn_of_lost_squares
 from .sums import Part
 
 CRITERIA = ("gcv", "reml", "holdout")
-
-# Squared errors are differences of sums, and known to this share of what is subtracted.
-_ROUNDING = 1e-13
 
 
 # A refined γ is told in such steps of its logarithm: rows in another order, whose sums differ by rounding,
@@ -99,7 +97,7 @@ def gcv(system: Equations, specification: Any, *, least_variance: float = 0.0, r
         values = np.full(len(shifts), np.inf)
         feigned = np.maximum(least_variance - left / d[:, None], 0).mean(axis=1)
         values[known] = scale[known] * left.mean(axis=1) + feigned * ((n / d) ** 2 - 1) * d / n
-        return values, scale * _ROUNDING * system.squares.mean()
+        return values, scale * ROUNDING * system.squares.mean()
 
     return _choose(system, specification, criterion, refine=refine)
 
@@ -113,7 +111,7 @@ def reml(system: Equations, specification: Any, *, refine: bool = True) -> Choic
     n, r = system.n_free, len(system.h)
     reduced = system.problem.reduced(system.h, leave_one_out=False) if r > 0 else None
     # Nothing is left, as of targets that the features express: the determinant decides.
-    lost = np.maximum(_ROUNDING * system.squares, np.finfo(float).tiny)
+    lost = np.maximum(ROUNDING * system.squares, np.finfo(float).tiny)
 
     def criterion(shifts: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares, determinant = np.tile(system.squares, (len(shifts), 1)), np.zeros(len(shifts))
@@ -130,8 +128,13 @@ def reml(system: Equations, specification: Any, *, refine: bool = True) -> Choic
     return _choose(system, specification, criterion, refine=refine)
 
 
-def holdout(system: Equations, held_out: Part | None, k: int, specification: Any) -> Choice:
-    """Choose γ by the mean squared error on the rows held out, the mean of all outputs'."""
+def holdout(
+    system: Equations, held_out: Part | None, k: int, specification: Any, expressed: Any = False
+) -> Choice:
+    """Choose γ by the mean squared error on the rows held out, the mean of all outputs'.
+
+    `expressed` (k,): whether the features express the targets, so that no digits are lost.
+    """
     if held_out is None or held_out.rows == 0 or system.weight == 0:
         raise ValueError(
             'regularization="holdout" found no rows to hold out, or none to fit; give more rows or another '
@@ -151,7 +154,11 @@ def holdout(system: Equations, held_out: Part | None, k: int, specification: Any
             u = U @ (along / (d + shift)[:, None])
             v = np.vstack([u, system.features.coefficients(u), -np.eye(k)])
             errors.append(np.einsum("ij,ij->j", v, S @ v).mean() / weight)
-            roundings.append(_ROUNDING * (np.abs(lengths * v).sum(axis=0) ** 2).mean() / weight)
+            roundings.append(ROUNDING * (np.abs(lengths * v).sum(axis=0) ** 2).mean() / weight)
         return np.maximum(np.asarray(errors), 0), np.asarray(roundings)
 
-    return _choose(system, specification, criterion, refine=True)
+    found = _choose(system, specification, criterion, refine=True)
+    value, rounding = criterion(np.array([found.regularization * system.weight]))
+    of_features = np.array([system.squares.mean() / system.weight])
+    warn_of_lost_squares(value, of_features, rounding / ROUNDING, np.all(expressed))
+    return found

@@ -11,9 +11,8 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._validation import FloatArray
 from .centers import Centers
+from .origin import ROUNDING
 from .sums import Part
-
-_SUMS_ROUNDING = 1e-13  # of a sum of squares, relative to it
 
 
 def _independent(S: FloatArray, sizes: FloatArray, order: list[int], tolerance: float) -> list[int]:
@@ -24,7 +23,7 @@ def _independent(S: FloatArray, sizes: FloatArray, order: list[int], tolerance: 
     """
     remainder = S.copy()
     kept: list[int] = []
-    least = np.maximum((tolerance * sizes) ** 2, _SUMS_ROUNDING * np.diagonal(S))
+    least = np.maximum((tolerance * sizes) ** 2, ROUNDING * np.diagonal(S))
     for p in order:
         if remainder[p, p] > least[p]:
             kept.append(p)

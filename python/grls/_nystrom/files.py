@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -291,21 +291,10 @@ def _is_float(value: Any) -> bool:
 
 
 class Writer:
-    """Columns of predictions, written to a Parquet, CSV or Arrow file block by block.
+    """Columns of predictions, written to an open file block by block; `path` tells the format."""
 
-    The file is there when all of it is written: until then it has another name.
-    """
-
-    def __init__(self, path: Any) -> None:
-        self._pa = _arrow()
-        self._path = Path(os.fspath(path))
-        form = _FORMATS.get(self._path.suffix.lower())
-        if form is None:
-            raise ValueError(f"{path}: predictions are written to {', '.join(_FORMATS)}")
-        if not self._path.parent.is_dir():
-            raise ValueError(f"{path}: there is no folder {str(self._path.parent)!r}")
-        self._form = form
-        self._part = self._path.with_name(f".{self._path.name}.part")
+    def __init__(self, path: Any, file: BinaryIO) -> None:
+        self._pa, self._form, self._file = _arrow(), written_format(path), file
         self._writer: Any = None
 
     def write(self, columns: dict[str, Any], kept: Any) -> None:
@@ -317,18 +306,24 @@ class Writer:
                 table = table.add_column(0, kept.schema.field(name), kept.column(name))
         if self._writer is None:
             if self._form == "parquet":
-                self._writer = pa.parquet.ParquetWriter(str(self._part), table.schema)
+                self._writer = pa.parquet.ParquetWriter(self._file, table.schema)
             elif self._form == "csv":
-                self._writer = pa.csv.CSVWriter(str(self._part), table.schema)
+                self._writer = pa.csv.CSVWriter(self._file, table.schema)
             else:
-                self._writer = pa.ipc.new_file(str(self._part), table.schema)
+                self._writer = pa.ipc.new_file(self._file, table.schema)
         self._writer.write_table(table)
 
-    def close(self, *, complete: bool) -> None:
-        """Put the file in its place, or remove what there is of it."""
+    def close(self) -> None:
+        """Write the end of the file."""
         if self._writer is not None:
             self._writer.close()
-            if complete:
-                self._part.replace(self._path)
-        if not complete:
-            self._part.unlink(missing_ok=True)
+
+
+def written_format(path: Any) -> str:
+    """Return the format of a file that predictions are written to, by its ending."""
+    form = _FORMATS.get(Path(os.fspath(path)).suffix.lower())
+    if form is None:
+        raise ValueError(f"{path}: predictions are written to {', '.join(_FORMATS)}")
+    if not (folder := Path(os.fspath(path)).parent).is_dir():
+        raise ValueError(f"{path}: there is no folder {str(folder)!r}")
+    return form

@@ -99,8 +99,8 @@ def _pass(plan: Plan, blocks: Iterable[Block], store: KernelStore, classes: Any)
     n_free = plan.n_free
     sums = _RowSums(np.zeros(()), np.zeros(()), 0.0, 0)
     for number, block in enumerate(blocks):
-        Y = block.targets if classes is None else indicators(block.y, classes)
         X, T = plan.rows(block)
+        Y = plan.about_origin(T, block.targets) if classes is None else indicators(block.y, classes)
         TY = np.hstack([T @ plan.centers.A, Y])
         weighted = TY if block.weights is None else block.weights[:, None] * TY
         product = plan.centers.normal_times(store, number, X, block.weights, None, TY)

@@ -57,9 +57,15 @@ class GroupSums:
         scaled = self.sums / np.sqrt(self.weight)[:, None]
         return np.asarray(matrix - scaled.T @ scaled)
 
-    def effects(self, u: FloatArray, beta: FloatArray) -> GroupEffects:
-        """Return the effects beside the coefficients u (r, k) and beta (l, k) of [b t]."""
+    def moved(self, step: FloatArray) -> GroupSums:
+        """Return the sums for targets y + step, (k,)."""
+        sums = self.sums.copy()
+        sums[:, -len(step) :] += np.outer(self.weight, step)
+        return GroupSums(self.levels, self.weight, sums)
+
+    def effects(self, u: FloatArray, beta: FloatArray, origin: FloatArray | float = 0.0) -> GroupEffects:
+        """Return the effects beside coefficients u (r, k) and beta (l, k) of [b t], of y about `origin`."""
         k = u.shape[1]
         means = self.sums / self.weight[:, None]
-        effects = means[:, -k:] - means[:, :-k] @ np.vstack([u, beta])
+        effects = means[:, -k:] - means[:, :-k] @ np.vstack([u, beta]) + origin
         return GroupEffects.of(self.levels, self.weight, effects, means[:, :-k])

@@ -51,10 +51,8 @@ class _Without:
     def at(self, block: Block) -> tuple[FloatArray, FloatArray]:
         """Return the function (n, k) at the rows of a block, and its variance (n,)."""
         X, T = self.plan.rows(block)
-        centers, free = self.plan.centers, self.posterior.features
-        values = centers.rows(X) @ self.u + np.asarray(T, dtype=np.float64) @ (
-            centers.A @ free.coefficients(self.u)
-        )
+        beta = self.plan.free_coefficients(self.u, self.posterior.features)
+        values = self.plan.centers.rows(X) @ self.u + np.asarray(T, dtype=np.float64) @ beta
         return values, self.posterior.at_rows(X, T)
 
 

@@ -5,10 +5,14 @@ See `grls.nystrom` for the model, docs/math.md, section "Nyström", for the equa
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sized
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,7 @@ from .._models.feature_prior import beside, is_as_good_as_free, kernel_beside, s
 from .._models.group_effects import GroupedMachine
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
+from .._replacing import replacing
 from .._selection import kernel_choice
 from .._selection.metric import Metric
 from .._solvers.arrays import require_well_formed
@@ -44,6 +49,7 @@ from . import centers as centers_
 from . import doubling, files, gradients, kernel_on_sample
 from .centers import Pool
 from .choice import CRITERIA
+from .origin import constant_in, expressed_by
 from .penalised import Penalised
 from .plan import Block, Plan, Solution, indicators, named
 from .streams import Stream, as_stream, by_name
@@ -79,6 +85,10 @@ class CentreMachine(GroupedMachine):
     def _sample_targets(self, y: Any) -> FloatArray:
         """Return the columns that are fitted to a sample's y, (n, k)."""
         raise TypeError(f"{type(self).__name__} does not say what its targets are")
+
+    def _origin(self, y: Any) -> FloatArray | None:
+        """Return what the targets of all rows are summed about, (k,), from a sample's y; None: zero."""
+        return None
 
     def _weighted(self, y: Any, weights: FloatArray | None, *, whole: bool) -> FloatArray | None:
         """Return the weights that the labels change; `whole`: y is all there is."""
@@ -273,7 +283,25 @@ class CentreMachine(GroupedMachine):
             kernel = kernel_beside(kernel, chosen.shape[1], Z.shape[1])
             chosen = beside(chosen, Z, penalised.variance)
         built = centers_.build(kernel, chosen, T, self.precision)
-        return Plan(built, free, self.precision, fraction, seed, penalised, views, undefined)
+        origin, constant = self._origin(pool.y), None
+        expressed: Any = False
+        if origin is not None:
+            expressed = expressed_by(free.at(rows), pool.y)
+            constant = None if self._grouped() else constant_in(T, built.kept)
+            origin = origin if constant is not None or self._grouped() else None
+        return Plan(
+            built,
+            free,
+            self.precision,
+            fraction,
+            seed,
+            penalised,
+            views,
+            undefined,
+            origin,
+            expressed,
+            constant,
+        )
 
     def _penalised(self, kernel: kernels.Kernel, points: Any, T: FloatArray) -> Penalised | None:
         """Return the features with a prior, in the units of the sampled rows; T are all of them there."""
@@ -390,12 +418,14 @@ class NystromMachine(CentreMachine):
             Training points. A data frame of pandas or polars may hold `y` and `sample_weight`, by name. Or
             rows that come in blocks: a path or pattern of Parquet, CSV or Arrow files (`Files` leaves out
             columns that are no predictors), an Arrow table, data set or record batches, where `y` and
-            `sample_weight` name columns; a memory-mapped array; an iterable of (X, y) or (X, y,
-            sample_weight). What can be read twice is: once to choose the centres, once for
-            the sums. Of an iterator the centres come from the first block. Features that are fitted see all
-            rows of an array, and of blocks the sample that the centres are chosen from.
-        y : array-like of shape (m,) or (m, k), str or None
-            Targets or labels; the name of their column; None where the blocks bring them.
+            `sample_weight` name columns; an iterable of (X, y) or (X, y, sample_weight); a memory-mapped
+            array of which 32 copies in double precision would not fit into the free memory (a smaller one is
+            an array like others). What can be read twice is: once to choose the centres, once for the sums.
+            Of an iterator the centres come from the first block. Features that are fitted see all rows of an
+            array, and of blocks the sample that the centres are chosen from.
+        y : array-like of shape (m,) or (m, k), str, list of str or None
+            Targets or labels; the name of their column, or a list of names, which is one of labels where it
+            is as long as X and not all are columns; None where the blocks bring them.
         sample_weight : array-like of shape (m,) or str, default=None
             Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
 
@@ -548,9 +578,12 @@ class NystromMachine(CentreMachine):
         if names is None:
             raise ValueError("the model was fitted to rows without names of columns: files need them")
         source = files.Files(source.path, columns=list(names))
-        reader = files.Reader(source, [], False, None, [keep] if isinstance(keep, str) else list(keep))
-        writer, complete = files.Writer(out), False
-        try:
+        kept = [keep] if isinstance(keep, str) else list(keep)
+        if taken := [name for name in kept if re.fullmatch(r"(prediction|std)\d*", name)]:
+            raise ValueError(f"the column {taken[0]!r} cannot be kept: predictions are written by that name")
+        reader = files.Reader(source, [], False, None, kept)
+        files.written_format(out)
+        with replacing(Path(os.fspath(out))) as file, closing(files.Writer(out, file)) as writer:
             for block in reader:
                 with named(block.where, partial(files.explained, X=block.X)):
                     found = self.predict(block.X, return_std=True) if return_std else (self.predict(block.X),)
@@ -561,9 +594,6 @@ class NystromMachine(CentreMachine):
                         {f"{name}{i}": v for i, v in enumerate(values.T)} if several else {name: values}
                     )
                 writer.write(columns, block.kept)
-            complete = True
-        finally:
-            writer.close(complete=complete)
         return self
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, solve: bool, classes: Any) -> None:
@@ -623,7 +653,7 @@ class NystromMachine(CentreMachine):
                         "the models stand on different centres, kernels or features: copy one model after "
                         "its first block, or give all of them the same centers array and kernel width"
                     )
-                sums = sums.joined(theirs.sums)
+                sums = sums.joined(plan.adopted(theirs.sums, theirs.plan))
             self._continue(Partial(plan, sums), solve)
         return self
 
@@ -680,6 +710,8 @@ def _framed(X: Any, like: Any) -> Any:
     """Return rows as a data frame where `like` is one."""
     if like is None or hasattr(X, "columns"):
         return X
+    if sparse.issparse(X):  # of a frame of sparse columns
+        return like.sparse.from_spmatrix(X, columns=like.columns)
     if hasattr(like, "iloc"):
         return type(like)(X, columns=like.columns)
     return type(like)(np.asarray(X), schema=list(like.columns))  # of polars

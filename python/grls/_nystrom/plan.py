@@ -30,6 +30,7 @@ from . import equations
 from .centers import Centers
 from .choice import Choice, gcv, holdout, reml
 from .groups import ROWS, GroupSums
+from .origin import about, moments, warn_of_lost_squares
 from .penalised import Penalised
 from .posterior import CentrePosterior
 from .statistics import SumStatistics
@@ -108,6 +109,9 @@ class Plan:
     penalised: Penalised | None = None
     views: kernels.Kernel | None = None  # the user's kernel, where it has some
     undefined: Any = None  # features that a conditionally positive definite kernel shares
+    origin: Any = None  # (k,): what targets are summed about; None: zero
+    expressed: Any = False  # (k,): whether the features express the targets; see `origin.expressed_by`
+    constant: Any = None  # (l,): v with Tv = 1, T the features that are summed; None: groups have effects
 
     @property
     def n_free(self) -> int:
@@ -125,15 +129,39 @@ class Plan:
         F, Z = self.penalised.parts.at(np.asarray(T, dtype=np.float64))
         return beside(X, Z, self.penalised.variance), F
 
+    def about_origin(self, T: Any, Y: FloatArray) -> FloatArray:
+        """Return the targets that are summed, of rows with the features T."""
+        if self.origin is None:
+            return Y
+        ones = 1.0 if self.constant is None else np.asarray(T, dtype=np.float64) @ self.constant
+        return about(Y, self.origin, ones)
+
+    @property
+    def at_origin(self) -> FloatArray:
+        """The coefficients (l, k) of what is taken off the targets."""
+        if self.origin is None or self.constant is None:
+            return np.zeros((self.n_free, 1))
+        return np.outer(self.constant, self.origin)
+
+    def adopted(self, sums: Sums, of: Plan) -> Sums:
+        """Return sums of a plan like this one, about the origin of this one."""
+        known = [plan.origin for plan in (self, of) if plan.origin is not None]
+        if not known or known[0].shape != known[-1].shape:  # of unlike targets, which are not joined
+            return sums
+        zero = np.zeros(known[0].shape)
+        mine, theirs = (zero if plan.origin is None else plan.origin for plan in (self, of))
+        D = np.asarray(np.linalg.solve(self.centers.A, of.at_origin - self.at_origin + zero))
+        return sums.moved(D, theirs - mine)
+
     def sums(self, block: Block) -> Sums:
         """Return the sums of the rows of a block."""
         warn_of_span(block.weights)
         X, T = self.rows(block)
         Y = block.targets
         order = self.centers.rank + T.shape[1] + Y.shape[1]
-        none = np.zeros(Y.shape[1])
-        fitted = Part(np.zeros((order, order)), totals=none)
-        held_out = Part(np.zeros((order, order)), totals=none) if self.held_fraction > 0 else None
+        none: Any = np.zeros((2, Y.shape[1])) if block.classes is None else 0.0
+        fitted = Part(np.zeros((order, order)), moments=none)
+        held_out = Part(np.zeros((order, order)), moments=none) if self.held_fraction > 0 else None
         for start in range(0, block.X.shape[0], _SLICE):
             part = slice(start, start + _SLICE)
             rows = [None if v is None else v[part] for v in (X, T, Y, block.weights, block.counts)]
@@ -156,7 +184,7 @@ class Plan:
         for start in range(0, block.X.shape[0], ROWS):
             part = slice(start, start + ROWS)
             features = np.asarray(T[part], dtype=np.float64) @ self.centers.A
-            rows = np.hstack([self.centers.rows(X[part]), features, Y[part]])
+            rows = np.hstack([self.centers.rows(X[part]), features, self.about_origin(T[part], Y[part])])
             weights = None if block.weights is None else block.weights[part]
             mine = GroupSums.of_rows(block.groups[part], rows, weights)
             found = mine if found is None else found + mine
@@ -171,11 +199,13 @@ class Plan:
 
     def _add(self, part: Part, X: Any, T: Any, Y: Any, weights: Any, counts: Any) -> None:
         if X.shape[0] > 0:
-            part.matrix += self.centers.sums(X, T, Y, weights, self.precision)
+            targets = np.ascontiguousarray(self.about_origin(T, Y))
+            part.matrix += self.centers.sums(X, T, targets, weights, self.precision)
             part.rows += X.shape[0]
             part.weight += float(X.shape[0] if weights is None else weights.sum())
             part.count += float(X.shape[0] if counts is None else counts.sum())
-            part.totals = part.totals + (Y.sum(axis=0) if weights is None else weights @ Y)
+            if np.ndim(part.moments):
+                part.moments = part.moments + moments(Y, self.origin, weights)
 
     def is_like(self, other: Plan) -> bool:
         """Whether the sums of both may be added."""
@@ -214,7 +244,7 @@ class Plan:
                 choice = reml(system, grid)
             elif regularization == "holdout":
                 trained = equations.equations(sums.fitted, self.centers, k)
-                choice = holdout(trained, sums.held_out, k, grid)
+                choice = holdout(trained, sums.held_out, k, grid, self.expressed)
             gamma = float(regularization) if choice is None else choice.regularization
             u = system.solve(gamma)
         except NotPositiveDefiniteError as error:
@@ -225,14 +255,20 @@ class Plan:
             ) from error
         solution = self.solution(u, system.features, gamma, total.rows)
         solution.classes, solution.choice = sums.classes, choice
-        sizes = np.sqrt(np.diagonal(total.matrix)[len(total.matrix) - k :] / total.weight)
+        squares = np.diagonal(total.matrix)[len(total.matrix) - k :]
+        origin = 0.0 if self.origin is None else self.origin
+        sizes = np.sqrt(squares / total.weight) + np.abs(origin)
         diagonal = self.centers.kernel.diagonal(self.centers.X)
         warn_of_rounding(diagonal, self.centers.coefficients(u), sizes, chosen=choice is not None)
         if total.groups is not None:
-            effects = total.groups.effects(u, system.features.coefficients(u))
+            effects = total.groups.effects(u, system.features.coefficients(u), origin)
             solution.groups, solution.leverage = effects, None
         if sums.classes is None:
             solution.statistics = SumStatistics.of(system, total, u, gamma)
+            if system.n_free > 0:
+                left = solution.statistics.noise_squares
+                of_features = np.minimum(system.squares, solution.statistics.total_squares)
+                warn_of_lost_squares(left, of_features, squares, self.expressed, self.precision)
             if gamma > 0:
                 solution.posterior = self.posterior(system, gamma, solution.groups)
         return solution
@@ -243,9 +279,13 @@ class Plan:
         """Return the posterior of the model with these equations."""
         return CentrePosterior.of(self.centers, self.penalised, system, gamma, groups)
 
+    def free_coefficients(self, u: FloatArray, free: equations.Eliminated) -> FloatArray:
+        """Return those of the features that are summed, (l, k), beside the coefficients u."""
+        return np.asarray(self.centers.A @ free.coefficients(u) + self.at_origin)
+
     def solution(self, u: FloatArray, free: equations.Eliminated, gamma: float, n_rows: int) -> Solution:
         """Return the model with the coefficients u of the functions on the centres."""
-        c, beta = self.centers.coefficients(u), self.centers.A @ free.coefficients(u)
+        c, beta = self.centers.coefficients(u), self.free_coefficients(u, free)
         if self.penalised is not None:
             parts, X = self.penalised.parts, self.centers.X
             points = X[:, : X.shape[1] - parts.Z.shape[1]]

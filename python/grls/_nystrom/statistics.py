@@ -27,10 +27,10 @@ class SumStatistics:
     @classmethod
     def of(cls, system: Equations, total: Part, u: FloatArray, gamma: float) -> SumStatistics:
         """Return those of the equations solved by u (r, k)."""
-        k, s = u.shape[1], gamma * system.weight
+        s = gamma * system.weight
         noise = system.noise_squares(u)
-        own = np.diagonal(total.matrix)[len(total.matrix) - k :]
-        about_mean = np.maximum(own - np.asarray(total.totals) ** 2 / total.weight, 0)
+        first, second = total.moments
+        about_mean = np.maximum(second - first**2 / total.weight, 0)
         residual = np.maximum(noise - s * np.einsum("ij,ij->j", u, u), 0)
         n_kept = len(system.features.kept) + system.n_groups
         return cls(system.count, n_kept, s, noise, residual, about_mean)

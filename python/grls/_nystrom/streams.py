@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._solvers import memory
 from .._validation import shown
 from .files import FileBlock, Reader, as_files
 
 _BLOCK_BYTES = 1 << 26
+
+# A memory-mapped array is an array like others where so many times its numbers have room in memory: features
+# take several times what they are made of. joblib hands its workers such arrays in place of the user's.
+_TIMES, _FREE_IF_UNKNOWN = 32, 1 << 32
 
 
 @dataclass
@@ -94,19 +99,33 @@ def _is_names(y: Any) -> bool:
     )
 
 
+def _are_names_in(X: Any, y: Any) -> bool:
+    """Whether y names columns of a data frame X; a list as long as X, of other words, are labels."""
+    if not _is_names(y) or isinstance(y, str) or len(y) != X.shape[0]:
+        return _is_names(y)
+    names = _columns(X)[0]
+    return all(name in names for name in y)
+
+
 def _is_block(value: Any) -> bool:
     return _is_table(value) or (
-        isinstance(value, tuple | list) and len(value) in (2, 3) and hasattr(value[0], "shape")
+        isinstance(value, tuple | list) and len(value) in (2, 3) and len(getattr(value[0], "shape", ())) > 0
     )
+
+
+def _fits_easily(X: Any) -> bool:
+    free = memory.available()
+    return bool(_TIMES * 8.0 * X.size <= (_FREE_IF_UNKNOWN if free is None else free))
 
 
 def by_name(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Return X, y and weights where the last two may be columns of a data frame X in memory, by name."""
     is_frame = hasattr(X, "columns") and hasattr(X, "shape")
-    if not is_frame or not (_is_names(y) or isinstance(sample_weight, str)):
+    has_names = is_frame and _are_names_in(X, y)
+    if not is_frame or not (has_names or isinstance(sample_weight, str)):
         return X, y, sample_weight
     weight = sample_weight if isinstance(sample_weight, str) else None
-    if not _is_names(y):
+    if not has_names:
         points, _, weights = _from_table(X, [], weight)
         return points, y, weights
     points, targets, weights = _from_table(X, y, weight)
@@ -132,6 +151,8 @@ def as_stream(X: Any, y: Any, sample_weight: Any) -> Stream | None:
     of_files = _of_files(X, y, sample_weight)
     if of_files is not None:
         return of_files
+    if isinstance(X, np.memmap) and _fits_easily(X):
+        return None
     if isinstance(X, np.memmap) and X.ndim == 2 and y is not None and len(y) == len(X):
         targets = y if isinstance(y, np.ndarray) else np.asarray(y)
         weights = sample_weight

@@ -27,7 +27,7 @@ class Part:
     rows: int = 0
     weight: float = 0.0  # Σw
     count: float = 0.0  # rows, one of sample weight two counted twice; class weights do not count
-    totals: Any = 0.0  # (k,): Σwy
+    moments: Any = 0.0  # (2, k): Σw(y − o) and Σw(y − o)² of values y, o their origin
     groups: GroupSums | None = None  # where groups have effects of their own
 
     def __add__(self, other: Part) -> Part:
@@ -36,7 +36,7 @@ class Part:
             self.rows + other.rows,
             self.weight + other.weight,
             self.count + other.count,
-            self.totals + other.totals,
+            self.moments + other.moments,
             self.groups if other.groups is None else _joined(self.groups, other.groups),
         )
 
@@ -46,7 +46,7 @@ class Part:
             self.rows - other.rows,
             self.weight - other.weight,
             self.count - other.count,
-            self.totals - other.totals,
+            self.moments - other.moments,
         )
 
     def recoded(self, k: int, coding: FloatArray) -> Part:
@@ -56,7 +56,28 @@ class Part:
         across = S[before, y] @ coding
         corner = coding.T @ S[y, y] @ coding
         matrix = np.block([[S[before, before], across], [across.T, corner]])
-        return replace(self, matrix=matrix, totals=np.asarray(self.totals @ coding))
+        return replace(self, matrix=matrix)
+
+    def moved(self, D: FloatArray, step: FloatArray) -> Part:
+        """Return the sums for targets Y + TA D, or Y + step where there are groups, about an origin − step.
+
+        D (l, k), step (k,). Y are about their origin already: what moves is what it takes off.
+        """
+        S, k = self.matrix, len(step)
+        y, t = slice(len(S) - k, None), slice(len(S) - k - len(D), len(S) - k)
+        if self.groups is None:
+            across, own = S[:, t] @ D, D.T @ S[t, t] @ D
+        else:
+            across = np.outer(self.groups.sums.sum(axis=0), step)
+            own = self.groups.weight.sum() * np.outer(step, step)
+        matrix = S.copy()
+        matrix[:, y] += across
+        matrix[y] += across.T
+        matrix[y, y] += own
+        first, second = self.moments
+        moments = np.stack([first + self.weight * step, second + 2 * step * first + self.weight * step**2])
+        groups = None if self.groups is None else self.groups.moved(step)
+        return replace(self, matrix=matrix, moments=moments, groups=groups)
 
 
 @dataclass
@@ -96,6 +117,11 @@ class Sums:
         held_out = None if self.held_out is None else self.held_out.recoded(k, coding)
         return replace(self, fitted=self.fitted.recoded(k, coding), held_out=held_out)
 
+    def moved(self, D: FloatArray, step: FloatArray) -> Sums:
+        """Return the sums about another origin; see `Part.moved`."""
+        held_out = None if self.held_out is None else self.held_out.moved(D, step)
+        return replace(self, fitted=self.fitted.moved(D, step), held_out=held_out)
+
     def with_classes(self, classes: Any) -> Sums:
         """Return the sums with targets for more classes: no row so far was of the new ones."""
         classes = np.union1d(classes, self.classes)
@@ -109,9 +135,7 @@ class Sums:
                 return None
             matrix = np.zeros((before + len(classes),) * 2)
             matrix[np.ix_(places, places)] = part.matrix
-            totals = np.zeros(len(classes))
-            totals[places[before:] - before] = part.totals
-            return replace(part, matrix=matrix, totals=totals)
+            return replace(part, matrix=matrix)
 
         fitted = widen(self.fitted)
         assert fitted is not None

@@ -9,8 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
+from .._replacing import replacing
 from ..plotting._inputs import final_estimator
-from ..saving import load, read_header, replacing, save
+from ..saving import load, read_header, save
 from .about import facts_of
 from .console import busy, require_writable, tell, warned
 from .errors import TableError

@@ -10,8 +10,9 @@ from typing import Any
 import click
 import numpy as np
 
+from .._replacing import replacing
 from ..plotting._inputs import final_estimator
-from ..saving import load, replacing
+from ..saving import load
 from .console import busy, require_writable, warned
 from .errors import TableError
 from .models import table_of, targets

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from .._replacing import replacing
 from ..plotting._inputs import final_estimator
-from ..saving import replacing
 from .about import facts, facts_of
 from .errors import MissingExtra, TableError
 from .models import Problem, table_of
