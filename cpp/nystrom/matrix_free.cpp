@@ -111,7 +111,7 @@ CentreFunctions centre_functions(const Context& context, const Formula& formula,
   kernel_matrix(context, formula, centres, centres, K.data());
   const double largest = M > 0 ? K.cwiseAbs().maxCoeff() : 0;
   require(std::isfinite(largest), "the kernel is not finite at some samples: scale the data down");
-  const Basis basis = pivot_basis(T, Pivots::qr, dependence);
+  const Basis basis = pivot_basis(T, Pivots::qr, dependence, &context);
   const Index q = basis.rank();
   const Matrix<double> H = assemble_reduced(context, GivenGram{K.data(), M}, basis);
   Matrix<double> L = H;
@@ -164,7 +164,7 @@ MatrixFree::MatrixFree(const Context& context, const Problem& problem, const Ind
     feature_means_ = groups_.means(T);
     T = left_by_groups(std::move(T), problem.tolerance);
   }
-  basis_ = orthonormal_basis(T, problem.tolerance);
+  basis_ = orthonormal_basis(T, problem.tolerance, &context);
   const Index l = basis_.rank();
   Q_ = Matrix<double>::Zero(m, l);
   Q_.bottomRows(l).setIdentity();
