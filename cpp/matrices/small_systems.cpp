@@ -23,7 +23,8 @@ Vector<double> row_units(const Matrix<double>& A) {
   return out;
 }
 
-// QR with column pivots as Eigen's ColPivHouseholderQR has it, rounding included, which cannot be stopped.
+// QR by Householder reflections with column pivots, whose norms are brought up to date (LAPACK Working Note
+// 176). Between columns it looks whether to go on, which Eigen's own cannot; pivots and rank are the same.
 struct PivotedQr {
   Matrix<double> A;  // R, and below it the reflectors
   Vector<double> tau;
