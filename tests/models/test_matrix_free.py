@@ -177,7 +177,7 @@ def test_variances_of_conditionally_definite_kernels_are_solved_for():
 
 def test_variances_of_many_points_need_room_for_a_factor(monkeypatch):
     model = pair()[1].fit(X, Y[:, 0])
-    monkeypatch.setattr("grls._solvers.memory.available", lambda: 10**6)
+    monkeypatch.setattr("grls._solvers.memory.available", lambda: 1_500_000)
     monkeypatch.setattr("grls._solvers.matrix_free._MOST_CENTERS", 20)
     with pytest.raises(MemoryError, match="at most 14 rows at a time"):
         model.predict(X_NEW, return_std=True)

@@ -97,7 +97,8 @@ def kernel_test(
 
 def _are_met(merged: Merged[Any]) -> bool:
     """Whether nothing but rounding is left of the targets beside the features."""
-    roots = np.sqrt(merged.problem.weights_or_ones)[:, None]
+    weights = merged.problem.weights
+    roots = np.ones((len(merged.targets), 1)) if weights is None else np.sqrt(weights)[:, None]
     y, T = roots * merged.targets, roots * merged.problem.T
     left = y - T @ nearest_combination(T, y)
     return not merged.within.any() and bool(np.linalg.norm(left) <= 1e-13 * np.linalg.norm(y))
