@@ -211,11 +211,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "4",
     ): "how many members the active set may have before decomposition goes on",
     (
-        "cpp/nystrom/nystrom.cpp",
-        "const Index parts = std::min(kParts, std::max<Index>(blocks, «1»));",
-        "2",
-    ): "a part without blocks adds zeros",
-    (
         "cpp/spectrum/spectrum.cpp",
         "if (full || last || basis.size() «<=» kCheap) {",
         "<",
