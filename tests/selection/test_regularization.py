@@ -258,7 +258,7 @@ def test_samples_at_one_point_leave_nothing_to_choose_from():
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_targets_that_overflow_the_criterion_are_a_clear_error():
     X, y, _ = data()
-    with pytest.raises(ValueError, match="the largest value of y is .* change the unit of y"):
+    with pytest.raises(ValueError, match=r"the largest value of y is .* change the unit of y"):
         GRLSRegressor(KERNEL).fit(X, 1e200 * y)
 
 
