@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <mutex>
@@ -113,6 +114,38 @@ Library<S, I> library;
 template <class I>
 Lapack<I> lapack;
 
+// A library takes its own memory back when the process ends, which Python does without waiting for daemon
+// threads. Whoever would call it from then on stands still, and the end waits for those inside.
+class Gate {
+ public:
+  ~Gate() {
+    ended_ = true;
+    for (int waits = 0; inside_ > 0 && waits < 1000; ++waits)  // about a second: calls are of blocks
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void enter() {
+    ++inside_;
+    if (!ended_) return;
+    --inside_;
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  void leave() { --inside_; }
+  void begin_child() { inside_ = 0; }  // who was inside stayed with the parent
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> ended_{false};
+};
+Gate gate;
+
+class Visit {
+ public:
+  Visit() { gate.enter(); }
+  ~Visit() { gate.leave(); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+};
+
 enum class Source { fallback, narrow, wide };
 std::atomic<Source> source{Source::fallback};
 std::atomic<Source> bound{Source::fallback};  // what "library" means
@@ -121,6 +154,7 @@ std::atomic<Source> bound{Source::fallback};  // what "library" means
 template <class S, class Call>
 bool by_library(Call call) {
   const Source from = source;
+  const Visit visit;
   if (from == Source::narrow) call(library<S, int>);
   if (from == Source::wide) call(library<S, std::int64_t>);
   return from != Source::fallback;
@@ -129,6 +163,7 @@ bool by_library(Call call) {
 template <class Call>
 bool by_lapack(Call call) {
   const Source from = source;
+  const Visit visit;
   if (from == Source::narrow) call(lapack<int>);
   if (from == Source::wide) call(lapack<std::int64_t>);
   return from != Source::fallback;
@@ -156,6 +191,7 @@ thread_local int held_here = 0;  // of the holders
 void lock_before_fork() { control.mutex.lock(); }
 void unlock_after_fork() { control.mutex.unlock(); }
 void begin_child() {
+  gate.begin_child();
   const int kept = std::clamp(held_here, 0, control.holders);  // a block may end in another thread
   const bool held_elsewhere = control.holders > kept;
   control.holders = kept;

@@ -118,7 +118,6 @@ std::vector<const S*> KernelRows<S>::fetch(const Context& context, const IndexLi
 template <class S>
 void KernelRows<S>::evaluate(const Context& context, const IndexList& places, const std::vector<S*>& to) {
   const Index m = size(), n = static_cast<Index>(places.size());
-  evaluated_ += n;
   if (const auto* gram = std::get_if<GivenGram>(&source_)) {
     const double work = 2.0 * static_cast<double>(n) * static_cast<double>(m);
     parallel_for(context, n, workers_for(context, work), [&](Index k, const Worker&) {

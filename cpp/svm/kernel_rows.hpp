@@ -17,7 +17,6 @@ class KernelRows {
 
   Index size() const { return static_cast<Index>(order_.size()); }
   Index capacity() const { return capacity_; }
-  Index evaluated() const { return evaluated_; }  // rows worked out so far
 
   // The rows of these places, at most capacity() different ones; valid until the next call.
   std::vector<const S*> fetch(const Context& context, const IndexList& places);
@@ -39,7 +38,7 @@ class KernelRows {
   IndexList order_;
   std::unique_ptr<KernelTiles<S>> tiles_;
   bool in_order_;  // the samples are all there, as they come
-  Index stride_, capacity_, evaluated_ = 0;
+  Index stride_, capacity_;
   std::vector<std::unique_ptr<Buffer>> chunks_;
   IndexList slot_of_;                // by place; -1: not there
   IndexList place_of_;               // by slot

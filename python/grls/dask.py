@@ -42,8 +42,8 @@ from sklearn.utils.validation import check_is_fitted
 from . import nystrom
 from ._models.progress import Stages
 from ._nystrom import doubling
+from ._nystrom.centre_machine import Draft, Source
 from ._nystrom.files import explained
-from ._nystrom.machine import Draft, Source
 from ._nystrom.plan import Block, Plan, Solution, named
 from ._nystrom.streams import by_name
 from ._nystrom.sums import Sums

@@ -164,7 +164,8 @@ _PARAMETERS = """Parameters
     feature_importances_ : ndarray of shape (d,)
         Its diagonal in units of the columns' variances, as shares that add up to one; of the same columns.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
-        Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo".
+        Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo". What all
+        rows fixed stays: γ, widths, and with a finite `feature_variance` the units of the features.
     loo_score_ : float
         Their R² (regression) or accuracy (classification).
     logo_predictions_, logo_score_ : ndarray of shape (m,) or (m, k), and float

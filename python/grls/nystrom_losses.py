@@ -27,7 +27,7 @@ from ._models.regression import RegressionFunction
 from ._models.samples import offsets
 from ._models.smooth_regression import explained_deviance
 from ._nystrom import centers as centers_
-from ._nystrom.machine import CentreMachine, Source
+from ._nystrom.centre_machine import CentreMachine, Source
 from ._nystrom.plan import Plan
 from ._nystrom.smooth import Descent, FamilySums, Totals, minimise
 from ._nystrom.streams import Stream, as_stream

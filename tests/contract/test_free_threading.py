@@ -301,7 +301,8 @@ import numpy as np
 from grls import _core
 
 formula = _core.Formula([([], [], [])], [("gaussian", 0, 3.0, 0.0, 0)])
-small, large = np.random.default_rng(0).normal(size=(20, 3)), np.random.default_rng(0).normal(size=(20000, 3))
+random = np.random.default_rng(0)
+small, large = random.normal(size=(20, 3)), random.normal(size=(20000, 300))
 begun = threading.Event()
 
 def multiply(V, digits):
@@ -338,13 +339,11 @@ time.sleep(0.1)
 """
 
 
+@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("work", ["calls", "polls", "callbacks", "reports"])
-def test_a_process_ends_well_while_a_thread_is_in_the_core(work):
-    """Whom Python does not wait for asks for the global lock in vain.
-
-    One thread: a team may be in OpenBLAS where that gives its buffers back, as NumPy's callers may.
-    """
-    program = END.format(work=work, threads=1)
+def test_a_process_ends_well_while_threads_are_in_the_core(work, threads):
+    """Whom Python does not wait for asks in vain for the global lock, and for BLAS, which is closing."""
+    program = END.format(work=work, threads=threads)
     for _ in range(3):
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
         assert (ended.returncode, ended.stderr) == (0, "")

@@ -11,7 +11,7 @@ import tracemalloc
 import grls
 import numpy as np
 import pytest
-from grls import _core
+from grls import GRLSRegressor, PriorRLSRegressor, _core
 from grls._solvers import memory
 from grls._solvers.rows import taken_columns
 from grls._solvers.runtime import interruptible
@@ -160,6 +160,20 @@ def test_a_number_for_each_of_absurdly_many_columns_is_refused_in_plain_words(ke
         MemoryError, match=r"one number for each of the 2305843009213693952 columns of X needs"
     ):
         kernel(wide_and_narrow(2**61)[0])
+
+
+def test_neighbours_among_absurdly_many_columns_are_refused_in_plain_words():
+    with pytest.raises(MemoryError, match=r"one number for each of the 2305843009213693952 columns of X"):
+        GeodesicKNN(1).fit(wide_and_narrow(2**61)[0], np.arange(12) % 2)
+
+
+@pytest.mark.parametrize(
+    "fit", [GRLSRegressor(Linear()).fit, PriorRLSRegressor().fit], ids=["kernel", "weights"]
+)
+def test_means_of_wide_sparse_columns_are_told_of_before_they_are_taken(fit, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 2**31)
+    with pytest.raises(MemoryError, match=r"5 numbers for each of the 67108864 columns of X needs 2.5 GiB"):
+        fit(wide_and_narrow(2**26)[0], np.arange(12.0))
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])

@@ -115,6 +115,23 @@ def test_levels_may_be_text_in_a_frame():
     assert set(fitted.group_levels_) == set(frame["store"])
 
 
+def test_levels_that_are_numbers_in_one_block_and_text_in_another_are_refused():
+    """They would be joined as text, and 10 and "10" be one level or two."""
+    pd = pytest.importorskip("pandas")
+    numbers = Gaussian(0.7).after(lambda table: np.asarray(table[["a", "b"]], dtype=float))
+    frame = pd.DataFrame(X, columns=["a", "b", "store"])
+    text = frame.assign(store=[f"{int(level)}" for level in X[:, 2]])
+    for one, other, told in (
+        (frame, text, "text, such as '0', but held numbers"),
+        (text, frame, "numbers, .* but held text"),
+    ):
+        partial = model(kernel=numbers, features=Groups("store"), n_centers=20).partial_fit(one, Y)
+        expected = partial.predict(one)
+        with pytest.raises(ValueError, match=f"the column of groups holds {told} in the rows before"):
+            partial.partial_fit(other, Y)
+        assert_array_equal(partial.predict(one), expected)
+
+
 def test_dask_has_the_effects_of_memory():
     da = pytest.importorskip("dask.array")
     on_dask = pytest.importorskip("grls.dask")

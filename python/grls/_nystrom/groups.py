@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._models.group_effects import GroupEffects, group_sums, group_weights
 from .._solvers import memory
 from .._validation import FloatArray
+from ..features._labels import require_one_kind
 
 ROWS = 1 << 13  # whose functions b are held at a time
 
@@ -39,6 +40,7 @@ class GroupSums:
         return cls(levels, group_weights(code, n_groups, weights), group_sums(code, n_groups, Z, weights))
 
     def __add__(self, other: GroupSums) -> GroupSums:
+        require_one_kind(other.levels, self.levels, "the column of groups", "in the rows before")
         levels = np.union1d(self.levels, other.levels)
         memory.require(
             8.0 * len(levels) * self.sums.shape[1],

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import FloatArray
+from .memory import require_room_for_columns
 from .rank import dependence_tolerance, independent_qr
 
 # |μ| over the spread. Rounding takes a share of its square: from 100 on four digits, which a centre gives
@@ -17,6 +18,8 @@ CENTRED, WARNED, REFUSED = 1e2, 1e4, 1e8
 
 def moments(X: Any) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of the columns; what overflows is infinite."""
+    if sparse.issparse(X):
+        require_room_for_columns(X.shape[1], numbers=5)
     with np.errstate(over="ignore", invalid="ignore"):
         if not sparse.issparse(X):
             return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)

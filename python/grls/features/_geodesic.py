@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers.arrays import require_well_formed
+from .._solvers.memory import require_room_for_columns
 from .._validation import FloatArray, all_or_nothing, choice, integer, with_unlabelled
 from .._versions import Versioned
 from ._names import column_names
@@ -156,6 +157,8 @@ class GeodesicKNN(TransformerMixin, Versioned, BaseEstimator):
         graph_neighbors = integer(self.graph_neighbors, "GeodesicKNN.graph_neighbors", minimum=1)
         choice(self.output, "GeodesicKNN.output", ("fraction", "indicator"))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        if sparse.issparse(X):
+            require_room_for_columns(X.shape[1])  # of rows that the search transposes
         check_classification_targets(y)
         rows = with_unlabelled(X, self.unlabelled, "GeodesicKNN.unlabelled")
         first, place = _distinct(rows)

@@ -41,19 +41,26 @@ def positions_among(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDA
     """Return where labels are among sorted ones of training, len(known) for those that are not there."""
     if not len(labels) or not len(known):
         return np.full(len(labels), len(known), dtype=np.intp)
-    kind, known_kind = _kind(labels), _kind(known)
-    if kind != known_kind:
-        remedy = "text: .astype(str)" if known_kind == "text" else known.dtype.name
-        raise ValueError(
-            f"{what} holds {kind}, such as {plain(labels[0])}, but held {known_kind} in training, such as "
-            f"{plain(known[0])}: convert it to {remedy}"
-        )
+    require_one_kind(labels, known, what, "in training")
     if labels.dtype.kind == known.dtype.kind == "f":
         coarser = min(labels.dtype, known.dtype, key=lambda dtype: dtype.itemsize)
         labels, known = labels.astype(coarser), known.astype(coarser)  # 0.1 is 0.1 in each precision
     place = np.searchsorted(known, labels)
     found = known[np.minimum(place, len(known) - 1)] == labels
     return np.where(found, place, len(known)).astype(np.intp)
+
+
+def require_one_kind(labels: NDArray[Any], known: NDArray[Any], what: str, when: str) -> None:
+    """ValueError where labels are of another kind than those `known`, as numbers and text are."""
+    if not len(labels) or not len(known):
+        return
+    kind, known_kind = _kind(labels), _kind(known)
+    if kind != known_kind:
+        remedy = "text: .astype(str)" if known_kind == "text" else known.dtype.name
+        raise ValueError(
+            f"{what} holds {kind}, such as {plain(labels[0])}, but held {known_kind} {when}, such as "
+            f"{plain(known[0])}: convert it to {remedy}"
+        )
 
 
 def plain(label: Any) -> str:
