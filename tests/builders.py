@@ -1,4 +1,6 @@
-"""What several test files make: estimators with a fixed γ, answers by threads, a line of progress."""
+"""What several test files make: estimators with a fixed γ, answers by threads, names, a line of progress."""
+
+import re
 
 import grls
 from grls import GRLSClassifier, GRLSRegressor
@@ -12,6 +14,11 @@ def regressor(kernel="gaussian", **parameters):
 
 def classifier(kernel="gaussian", **parameters):
     return GRLSClassifier(kernel, **{"regularization": 1e-3, **parameters})
+
+
+def named(value):
+    """A parameter in the name of its test: a function without its address, which changes from run to run."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def with_threads(function, counts=(1, 2, 5)):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from builders import named
 from grls import OneClassSVMGB, one_class
 from grls._models.losses import PIECEWISE, Settings
 from grls._solvers.kernel_problem import KernelProblem
@@ -99,7 +100,7 @@ def test_a_threshold_that_is_not_unique_is_in_the_middle():
         (Log(), "constant"),
         (ThinPlate(), "linear"),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_the_conditions_of_the_optimum_hold(kernel, features, nu, solver):
     X = points(150, d=2)
@@ -282,7 +283,7 @@ def test_no_more_than_max_iter_and_it_is_said():
         ({"features": EstimatorFeatures(LogisticRegression())}, "made from y"),
         ({"kernel": "auto"}, "kernel"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_cannot_be_is_refused(settings, said):
     with pytest.raises(ValueError, match=said):

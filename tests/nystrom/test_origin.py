@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from builders import named
 from grls import NystromGRLSRegressor
 from grls._nystrom.origin import constant_in
 from grls.exceptions import PrecisionWarning
@@ -67,7 +68,7 @@ def test_an_offset_is_an_offset(regularization, weights):
         {"features": Groups(1, beside=Columns([0])), "regularization": "reml"},
         {"n_centers": "auto"},
     ],
-    ids=str,
+    ids=named,
 )
 def test_whatever_the_features_hold_the_constant_by(parameters):
     fitted = model(**parameters)
