@@ -300,7 +300,7 @@ GRLS_INLINE void gather(const double* values, const std::int32_t* columns, Index
       const S size = a_norms[i] + b_norm;                                                                \
       const S value = size - 2 * x[i];                                                                   \
       lost |= value < kCancellation<S> * size ? 1 : 0;                                                   \
-      x[i] = value > 0 ? value : 0;                                                                      \
+      x[i] = value < 0 ? 0 : value;                                                                      \
     }                                                                                                    \
     return lost != 0;                                                                                    \
   }

@@ -69,7 +69,7 @@ void register_plsa(py::module_& m) {
         if (!report.is_none())
           listener = [&report](Index iteration, double log_likelihood) {
             const py::gil_scoped_acquire gil;
-            report(iteration, log_likelihood);
+            call(report, py::make_tuple(iteration, log_likelihood));
           };
         Plsa result = [&] {
           Context context = make_context(threads);

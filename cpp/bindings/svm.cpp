@@ -81,7 +81,7 @@ PiecewiseResult piecewise(const Formula* formula, const py::object& data, const 
                           const Matrix<double>& kappa_down, const Matrix<double>& epsilon, double dependence,
                           const std::string& solver, double tolerance, Index max_iterations,
                           double cache_bytes, const std::optional<Matrix<double>>& start, bool chained,
-                          int threads) {
+                          bool single, int threads) {
   const GramArgument gram(formula, data);
   PiecewiseProblem problem{gram.source(), T, weights, t, lower, upper, kappa_up, kappa_down, epsilon};
   problem.dependence = dependence;
@@ -91,6 +91,7 @@ PiecewiseResult piecewise(const Formula* formula, const py::object& data, const 
   problem.cache_bytes = cache_bytes;
   problem.start = start.value_or(Matrix<double>());
   problem.chained = chained;
+  problem.single = single;
   PiecewiseSolution solution = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -156,7 +157,8 @@ void register_svm(py::module_& m) {
         py::arg("T"), py::arg("weights"), py::arg("t"), py::arg("lower"), py::arg("upper"),
         py::arg("kappa_up"), py::arg("kappa_down"), py::arg("epsilon"), py::arg("dependence"),
         py::arg("solver"), py::arg("tolerance"), py::arg("max_iterations"), py::arg("cache_bytes"),
-        py::arg("start") = py::none(), py::arg("chained") = false, py::arg("threads") = 0);
+        py::arg("start") = py::none(), py::arg("chained") = false, py::arg("single") = true,
+        py::arg("threads") = 0);
   m.def("svm_fit", &fit, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("labels"), py::arg("n_classes"), py::arg("C"), py::arg("weights"),
         py::arg("feature_variance"), py::arg("dependence"), py::arg("solver"), py::arg("tolerance"),

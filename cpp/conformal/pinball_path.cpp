@@ -97,7 +97,7 @@ Vector<double> PinballPath::column(Index i) const {
   return out;
 }
 
-void PinballPath::rebuild() {
+void PinballPath::rebuild(const std::function<void()>& poll) {
   const Index N = size();
   Matrix<double> M = Matrix<double>::Zero(N, N);
   trace_ = 0;
@@ -107,7 +107,7 @@ void PinballPath::rebuild() {
     M.row(r_ + static_cast<Index>(k)) = m.transpose();
     trace_ += value(free_[k], free_[k]);
   }
-  inverse_ = inverse_of(M);
+  inverse_ = inverse_of(M, poll);
 }
 
 void PinballPath::put_at_bound(Index row, bool upper) {
@@ -139,7 +139,7 @@ IndexList PinballPath::spanning_rows(const Vector<double>& preference) const {
   return IndexList(order.begin(), order.begin() + r_);
 }
 
-void PinballPath::begin_cold() {
+void PinballPath::begin_cold(const std::function<void()>& poll) {
   const Matrix<double>& T = problem_->T;
   const double level = problem_->upper / width();
   if (r_ > 0) {
@@ -153,13 +153,14 @@ void PinballPath::begin_cold() {
   }
   residual_ = problem_->scores - T * beta_;
   for (Index i = 0; i < n_; ++i) put_at_bound(i, residual_[i] > 0);
-  const Vector<double> near = 1e-3 + (1 / (1 + (residual_.array() / residual_.norm()).abs() * 1e3));
+  const double size = residual_.norm() > 0 ? residual_.norm() : 1;  // zero: the features are all there is
+  const Vector<double> near = 1e-3 + (1 / (1 + (residual_.array() / size).abs() * 1e3));
   free_ = spanning_rows(near);
   for (const Index i : free_) side_[i] = 0, c_[i] = 0;
-  rebuild();
+  rebuild(poll);
 }
 
-void PinballPath::begin_warm(const Vector<double>& start) {
+void PinballPath::begin_warm(const Vector<double>& start, const std::function<void()>& poll) {
   const double margin = kInside * width();
   Vector<double> preference = Vector<double>::Constant(n_, 1e-3);
   IndexList inside;
@@ -175,16 +176,17 @@ void PinballPath::begin_warm(const Vector<double>& start) {
     side_[i] = 0;
     c_[i] = std::clamp(start[i], problem_->lower + 1e-3 * width(), problem_->upper - 1e-3 * width());
   }
-  rebuild();
+  rebuild(poll);
   for (const Index i : inside) {
     if (side_[i] == 0 || !has_kernel()) continue;
+    if (poll) poll();
     const Vector<double> m = column(i), z = inverse_ * m;
     const double schur = value(i, i) - m.dot(z);
     if (!is_independent(i, schur)) continue;
     c_[i] = start[i];
     append(i, z, schur);
   }
-  rebuild();
+  rebuild(poll);
   Vector<double> left = problem_->scores;
   add_kernel_part(left, -1);
   if (r_ > 0) {
@@ -203,10 +205,10 @@ PathEnd PinballPath::solve(const Vector<double>& start, const std::function<void
   require(start.size() == 0 || (start.size() == n_ && start.allFinite()), "there are ", n_,
           " scores, but a start of ", start.size(), " values, or one that is not finite");
   if (start.size() == 0) {
-    begin_cold();
+    begin_cold(poll);
     if (has_kernel()) residual_ = fresh_residual();
   } else {
-    begin_warm(start);
+    begin_warm(start, poll);
   }
   // The scores of which this is the optimum: no residual where c is free, the right sign elsewhere.
   Vector<double> ds = Vector<double>::Zero(n_);
@@ -232,7 +234,7 @@ PathEnd PinballPath::solve(const Vector<double>& start, const std::function<void
   return end;
 }
 
-void PinballPath::restore(const Vector<double>& c, const IndexList& free) {
+void PinballPath::restore(const Vector<double>& c, const IndexList& free, const std::function<void()>& poll) {
   require(c.size() == n_ && c.allFinite(), "there are ", n_, " scores, but ", c.size(),
           " coefficients, or some that are not finite");
   for (Index i = 0; i < n_; ++i) put_at_bound(i, c[i] - problem_->lower > problem_->upper - c[i]);
@@ -243,7 +245,7 @@ void PinballPath::restore(const Vector<double>& c, const IndexList& free) {
   }
   free_ = free;
   require(r_ == 0 || static_cast<Index>(free_.size()) >= r_, "there are fewer free rows than features");
-  rebuild();
+  rebuild(poll);
   require(inverse_.allFinite(), "the free rows do not determine the coefficients of the features");
   const Vector<double> none = Vector<double>::Zero(r_);
   for (int k = 0; k < 3; ++k) {
@@ -286,14 +288,14 @@ PathEnd PinballPath::follow(const Vector<double>& ds, const Vector<double>& dq, 
   while (length - done > kArrived * length) {
     if (poll) poll();
     if (++steps_ > limit) return PathEnd::exhausted;
-    direction(ds, dq);
+    direction(ds, dq, poll);
     const Event event = nearest(length - done);
     advance(event.step);
     done += event.step;
     if (event.kind == Kind::none || length - done <= kArrived * length) break;
     if (event.kind == Kind::joins)
-      join(event.which);
-    else if (!leave(event.which))
+      join(event.which, poll);
+    else if (!leave(event.which, poll))
       return PathEnd::unbounded;
   }
   return PathEnd::arrived;
@@ -319,12 +321,13 @@ double PinballPath::direction_error(const Vector<double>& ds, const Vector<doubl
   return std::isfinite(error) ? error : kNever;
 }
 
-void PinballPath::direction(const Vector<double>& ds, const Vector<double>& dq) {
+void PinballPath::direction(const Vector<double>& ds, const Vector<double>& dq,
+                            const std::function<void()>& poll) {
   Vector<double> right(size()), left;
   right.head(r_) = dq;
   for (std::size_t k = 0; k < free_.size(); ++k) right[r_ + static_cast<Index>(k)] = ds[free_[k]];
   for (int attempt = 0; attempt < 4; ++attempt) {
-    if (attempt == 2) rebuild();
+    if (attempt == 2) rebuild(poll);
     if (attempt % 2 == 0)
       dz_.noalias() = inverse_ * right;
     else
@@ -369,25 +372,25 @@ void PinballPath::advance(double step) {
 }
 
 // A free row has reached a bound. False where β then slides to infinity.
-bool PinballPath::leave(Index place) {
+bool PinballPath::leave(Index place, const std::function<void()>& poll) {
   const Index row = free_[place];
   const bool upper = dz_[r_ + place] > 0;
   put_at_bound(row, upper);
   residual_[row] = 0;
   double pivot = inverse_(r_ + place, r_ + place) * trace_;
   if (has_kernel() && pivot <= kDelicate) {  // too small to trust an inverse that was brought up to date
-    rebuild();
+    rebuild(poll);
     pivot = inverse_(r_ + place, r_ + place) * trace_;
   }
-  if (r_ > 0 && pivot <= kEssential) return slide(place, upper ? 1 : -1);
+  if (r_ > 0 && pivot <= kEssential) return slide(place, upper ? 1 : -1, poll);
   remove(place);
-  if (pivot <= kDelicate) rebuild();
+  if (pivot <= kDelicate) rebuild(poll);
   return true;
 }
 
 // β moves so that the residual of a row that has left gets the sign of its bound, those of the other free
 // rows staying zero, until another row takes its place.
-bool PinballPath::slide(Index place, double sign) {
+bool PinballPath::slide(Index place, double sign, const std::function<void()>& poll) {
   const Vector<double> d = -sign * inverse_.col(r_ + place).head(r_);
   const Vector<double> rates = -(problem_->T * d);  // sign at the row itself
   const double least = kRate * rates.cwiseAbs().maxCoeff();
@@ -401,7 +404,7 @@ bool PinballPath::slide(Index place, double sign) {
   beta_ += joining.step * d;
   for (Index i = 0; i < n_; ++i)
     if (side_[i] != 0) residual_[i] += joining.step * rates[i];
-  exchange(place, joining.which);
+  exchange(place, joining.which, poll);
   return true;
 }
 
@@ -411,18 +414,18 @@ bool PinballPath::is_independent(Index row, double schur) const {
 }
 
 // The residual of a row at a bound has reached zero.
-void PinballPath::join(Index row) {
+void PinballPath::join(Index row, const std::function<void()>& poll) {
   residual_[row] = 0;
   const Vector<double> m = column(row), z = inverse_ * m;
   const double schur = value(row, row) - m.dot(z);
   if (is_independent(row, schur))
     append(row, z, schur);
   else
-    swap_in(row, z);
+    swap_in(row, z, poll);
 }
 
 // c moves, f standing still: that of the row from its bound inwards, until it or a free one is at a bound.
-void PinballPath::swap_in(Index row, const Vector<double>& z) {
+void PinballPath::swap_in(Index row, const Vector<double>& z, const std::function<void()>& poll) {
   const double inwards = -side_[row];
   const Vector<double> dc = -inwards * z.tail(size() - r_);
   Nearest leaving;
@@ -440,7 +443,7 @@ void PinballPath::swap_in(Index row, const Vector<double>& z) {
   c_[row] += leaving.step * inwards;
   put_at_bound(free_[leaving.which], dc[leaving.which] > 0);
   residual_[free_[leaving.which]] = 0;
-  exchange(leaving.which, row);
+  exchange(leaving.which, row, poll);
 }
 
 void PinballPath::append(Index row, const Vector<double>& z, double schur) {
@@ -471,7 +474,7 @@ void PinballPath::remove(Index place) {
 }
 
 // Another row in the place of a free one, by a change of rank two.
-void PinballPath::exchange(Index place, Index row) {
+void PinballPath::exchange(Index place, Index row, const std::function<void()>& poll) {
   const Index k = r_ + place;
   Vector<double> w = column(row) - column(free_[place]);
   w[k] = 0.5 * (value(row, row) - value(free_[place], free_[place]));
@@ -484,7 +487,7 @@ void PinballPath::exchange(Index place, Index row) {
   const double p = e[k], q = 1 + v[k], s = w.dot(v), determinant = p * s - q * q;
   if (!(std::abs(determinant) > kDelicate * std::max(std::abs(p * s), q * q)) ||
       std::abs(determinant) < kDelicate) {
-    rebuild();
+    rebuild(poll);
     return;
   }
   // [p q; q s]⁻¹ = [s -q; -q p] / determinant

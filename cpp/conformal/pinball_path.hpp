@@ -50,11 +50,11 @@ class PinballPath {
   explicit PinballPath(const PinballProblem& problem);
 
   // The optimum of the problem itself, from any c (n), which is made an optimum of other scores and another q
-  // first; empty: from the least-squares fit. poll: called in each step.
+  // first; empty: from the least-squares fit. poll: called in each step, and within long ones.
   PathEnd solve(const Vector<double>& start, const std::function<void()>& poll);
 
   // Takes over an optimum with the free rows F; c of other rows is at the bound that it is nearer to.
-  void restore(const Vector<double>& c, const IndexList& free);
+  void restore(const Vector<double>& c, const IndexList& free, const std::function<void()>& poll);
 
   // Goes on from an optimum, ds (n) and dq (r) per unit, for `length` units. It stops before a change of F
   // that falls together with the end, so that β and f are those that the way leads to from where it came.
@@ -90,24 +90,24 @@ class PinballPath {
   double value(Index i, Index j) const { return has_kernel() ? problem_->kernel_row(i)[j] : 0; }
   double width() const { return problem_->upper - problem_->lower; }
   Vector<double> column(Index i) const;
-  void rebuild();
+  void rebuild(const std::function<void()>& poll);
   void add_kernel_part(Vector<double>& out, double factor) const;
-  void direction(const Vector<double>& ds, const Vector<double>& dq);
+  void direction(const Vector<double>& ds, const Vector<double>& dq, const std::function<void()>& poll);
   double direction_error(const Vector<double>& ds, const Vector<double>& dq, Vector<double>& left) const;
   Event nearest(double remaining) const;
   void advance(double step);
-  bool leave(Index place);
-  bool slide(Index place, double sign);
-  void join(Index row);
-  void swap_in(Index row, const Vector<double>& z);
+  bool leave(Index place, const std::function<void()>& poll);
+  bool slide(Index place, double sign, const std::function<void()>& poll);
+  void join(Index row, const std::function<void()>& poll);
+  void swap_in(Index row, const Vector<double>& z, const std::function<void()>& poll);
   void append(Index row, const Vector<double>& z, double schur);
   void remove(Index place);
-  void exchange(Index place, Index row);
+  void exchange(Index place, Index row, const std::function<void()>& poll);
   bool is_independent(Index row, double schur) const;
   void put_at_bound(Index row, bool upper);
   IndexList spanning_rows(const Vector<double>& preference) const;
-  void begin_cold();
-  void begin_warm(const Vector<double>& start);
+  void begin_cold(const std::function<void()>& poll);
+  void begin_warm(const Vector<double>& start, const std::function<void()>& poll);
 
   const PinballProblem* problem_;
   Index n_, r_;

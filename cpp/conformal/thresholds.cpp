@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/checkpoint.hpp"
 #include "base/errors.hpp"
 
 namespace grls {
@@ -126,7 +127,7 @@ Thresholds thresholds(const Context& context, const PinballProblem& problem, con
   const PinballProblem without = parted(problem);
   const Vector<double> moved = without.scores - problem.scores;
   PinballPath origin(without);
-  origin.restore(c, free);
+  origin.restore(c, free, [&] { context.poll(); });
   const Index q = rows.rows();
   Thresholds out{Vector<double>(q), Vector<double>(q), IndexList(static_cast<std::size_t>(q))};
   const double work = static_cast<double>(q) * static_cast<double>(problem.rows()) *
@@ -136,10 +137,8 @@ Thresholds thresholds(const Context& context, const PinballProblem& problem, con
   parallel_for(context, q, workers, [&](Index row, const Worker& worker) {
     std::unique_ptr<Way>& way = ways[static_cast<std::size_t>(worker.id())];
     if (!way) way = std::make_unique<Way>(without, origin, moved);
-    const auto poll = [&] {
-      if (worker.id() == 0) context.poll();
-    };
-    way->run(rows, row, poll, out);
+    const Checkpoint checkpoint(context, worker);
+    way->run(rows, row, [&] { checkpoint.pass(); }, out);
   });
   return out;
 }

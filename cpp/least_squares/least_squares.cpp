@@ -124,7 +124,8 @@ double condition(double trace, const Matrix<double>& B, const Reduced& reduced) 
 
 // From z, the coordinates over the null space.
 template <class S>
-void store_answer(const Assembled<S>& assembled, const Reduced& reduced, Solution& solution) {
+void store_answer(const Context& context, const Assembled<S>& assembled, const Reduced& reduced,
+                  Solution& solution) {
   const Basis& basis = assembled.basis;
   const Index n = reduced.z.rows(), l = reduced.r.rows();
   Matrix<double> coordinates = Matrix<double>::Zero(n + l, reduced.z.cols());
@@ -132,14 +133,15 @@ void store_answer(const Assembled<S>& assembled, const Reduced& reduced, Solutio
   solution.quadratic = reduced.quadratic;
   solution.c = basis.restored(basis.times(coordinates));
   if (assembled.s.size() > 0) solution.c = assembled.s.asDiagonal() * solution.c;
-  solution.beta = basis.feature_coefficients(reduced.r);  // C β = r
+  solution.beta = basis.feature_coefficients(reduced.r, &context);  // C β = r
 #ifdef GRLS_BREAK_SIGN
   solution.beta = -solution.beta;  // a fault on purpose: see GRLS_BREAK in CMakeLists.txt
 #endif
 }
 
-Matrix<double> feature_covariance(const Basis& basis, const Reduced& reduced) {
-  return basis.feature_coefficients(basis.feature_coefficients(reduced.schur).transpose());  // C⁻¹ (C⁻¹ S)ᵀ
+Matrix<double> feature_covariance(const Context& context, const Basis& basis, const Reduced& reduced) {
+  const Matrix<double> half = basis.feature_coefficients(reduced.schur, &context);
+  return basis.feature_coefficients(half.transpose(), &context);  // C⁻¹ (C⁻¹ S)ᵀ
 }
 
 // The residual of a solution in the coordinates of the basis, and its size relative to Y.
@@ -184,7 +186,7 @@ void correct(const Context& context, const Problem& problem, const Assembled<S>&
     next.z += x.template cast<double>() * size.asDiagonal();
     next.quadratic = (assembled.B.topRows(n).array() * next.z.array()).colwise().sum().transpose();
     Solution trial = solution;
-    store_answer(assembled, next, trial);
+    store_answer(context, assembled, next, trial);
     now = missed(context, problem, assembled, trial);
     if (!(now.relative < 0.5 * solution.residual)) return;
     trial.residual = now.relative;
@@ -239,7 +241,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
     solution.precision = std::is_same_v<S, double> ? Precision::float64 : Precision::float32;
   }
 
-  store_answer(assembled, *reduced, solution);
+  store_answer(context, assembled, *reduced, solution);
   solution.residual = std::numeric_limits<S>::epsilon() * condition(trace, B, *reduced);
   if (!(solution.residual <= kLimits<S>.trusted)) {
     if (solution.precision == Precision::mixed) {
@@ -250,7 +252,7 @@ Solution solve_in(const Context& context, const Problem& problem) {
     correct(context, problem, assembled, *reduced, solution);
     if (!(solution.residual <= kLimits<S>.accepted)) refuse(solution.residual, condition(trace, B, *reduced));
   }
-  solution.feature_covariance = feature_covariance(basis, *reduced);
+  solution.feature_covariance = feature_covariance(context, basis, *reduced);
   solution.seconds.solve = watch.lap();
   return solution;
 }

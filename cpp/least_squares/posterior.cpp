@@ -106,13 +106,13 @@ void Posterior::check(const KernelColumns& values, const Matrix<double>& T_new) 
           T_new.rows(), ", ", T_new.cols(), "), expected (", points, ", ", features(), ")");
 }
 
-Posterior::Drift Posterior::drift(const Matrix<double>& T_new) const {
+Posterior::Drift Posterior::drift(const Context& context, const Matrix<double>& T_new) const {
   const Index l = basis_.rank(), points = T_new.rows();
   Drift out{Matrix<double>(l, points), Matrix<double>(l, points)};
   if (l == 0) return out;
   for (Index p = 0; p < l; ++p)
     out.t.row(p) = T_new.col(basis_.kept[static_cast<std::size_t>(p)]).transpose();
-  out.t = solved(basis_.C.transpose(), out.t);  // φᵀβ = tᵀ(Cβ)
+  out.t = solved(basis_.C.transpose(), out.t, [&] { context.poll(); });  // φᵀβ = tᵀ(Cβ)
   out.St = schur_ * out.t;
   return out;
 }
@@ -134,7 +134,7 @@ void Posterior::add_to_variance(const Context& context, const KernelColumns& val
   require(variance.size() == points, "there are ", variance.size(), " prior variances for ", points,
           " points");
   if (points == 0) return;
-  const Drift drift = this->drift(T_new);
+  const Drift drift = this->drift(context, T_new);
   Columns columns(context, values);
   const auto add = [&](Index first, Index count, const double* X) {
     for (Index p = 0; p < count; ++p) {
@@ -167,7 +167,7 @@ void Posterior::add_to_covariance(const Context& context, const KernelColumns& v
                                   const Matrix<double>& T_new, double* covariance) const {
   check(values, T_new);
   const Index points = T_new.rows(), n = L_->pivots(), l = basis_.rank();
-  const Drift drift = this->drift(T_new);
+  const Drift drift = this->drift(context, T_new);
   Columns columns(context, values);
   Matrix<double> X(m_, points);
   if (points <= kTogether) {

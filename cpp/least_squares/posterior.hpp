@@ -51,7 +51,7 @@ class Posterior {
     Matrix<double> t, St;  // (l, points)
   };
   void check(const KernelColumns& values, const Matrix<double>& T_new) const;
-  Drift drift(const Matrix<double>& T_new) const;
+  Drift drift(const Context& context, const Matrix<double>& T_new) const;
   // X (m, k), ld apart: from κ to √w κ in the coordinates of the basis.
   void to_basis(double* X, Index k, Index ld) const;
 

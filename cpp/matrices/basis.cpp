@@ -3,6 +3,7 @@
 #include <Eigen/Householder>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -16,6 +17,26 @@ namespace {
 Matrix<double> columns_of(const Matrix<double>& X, const IndexList& columns) {
   Matrix<double> out(X.rows(), static_cast<Index>(columns.size()));
   for (Index p = 0; p < out.cols(); ++p) out.col(p) = X.col(columns[static_cast<std::size_t>(p)]);
+  return out;
+}
+
+std::function<void()> polling(const Context* context) {
+  if (!context) return {};
+  return [context] { context->poll(); };
+}
+
+// A F, a strip of rows at a time, between which poll is called.
+Matrix<double> product_in_strips(const Matrix<double>& A, const Matrix<double>& F,
+                                 const std::function<void()>& poll) {
+  constexpr double kWork = 2e8;
+  const double of_row = 2.0 * static_cast<double>(F.size()) + 1;
+  const Index rows = std::max<Index>(16, static_cast<Index>(kWork / of_row));
+  Matrix<double> out(A.rows(), F.cols());
+  for (Index i = 0; i < A.rows(); i += rows) {
+    if (poll) poll();
+    const Index n = std::min(rows, A.rows() - i);
+    out.middleRows(i, n).noalias() = A.middleRows(i, n) * F;
+  }
   return out;
 }
 
@@ -75,10 +96,10 @@ Matrix<double> Basis::transposed_times(const Matrix<double>& X) const {
   return X - product(V, transposed_product(Z, X));
 }
 
-Matrix<double> Basis::feature_coefficients(const Matrix<double>& r) const {
+Matrix<double> Basis::feature_coefficients(const Matrix<double>& r, const Context* context) const {
   Matrix<double> beta = Matrix<double>::Zero(n_features, r.cols());
   if (rank() == 0) return beta;
-  const Matrix<double> of_kept = solved(C, r);
+  const Matrix<double> of_kept = solved(C, r, polling(context));
   for (Index p = 0; p < rank(); ++p) beta.row(kept[static_cast<std::size_t>(p)]) = of_kept.row(p);
   return beta;
 }
@@ -106,7 +127,7 @@ Basis orthonormal_basis(const Matrix<double>& T, double tolerance, const Context
   // Rows in reverse: the reflectors then leave their triangle in the last rows, and the null space comes
   // first.
   basis.V = qr.V.colwise().reverse();
-  basis.Z = basis.V * qr.F;
+  basis.Z = product_in_strips(basis.V, qr.F, polling(context));
   basis.C = qr.R.colwise().reverse();
   return basis;
 }
@@ -176,7 +197,7 @@ Basis pivot_basis(const Matrix<double>& T, Pivots pivots, double tolerance, cons
     require(ratio > rounding, "the features at the pivot samples form a singular matrix (ratio of pivots ",
             ratio, "); use pivots='qr', or put samples with independent features first");
     // φ' = T B⁻¹, eq. (12)
-    ordered = solved(basis.C.transpose(), ordered.transpose()).transpose();
+    ordered = solved(basis.C.transpose(), ordered.transpose(), polling(context)).transpose();
   }
   basis.V = ordered;
   basis.V.bottomRows(rank).setZero();

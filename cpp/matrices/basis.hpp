@@ -24,7 +24,7 @@ struct Basis {
   Matrix<double> times(const Matrix<double>& X) const;             // M X
   Matrix<double> transposed_times(const Matrix<double>& X) const;  // Mᵀ X
   // beta (l, k) from C beta[kept] = r; zero where a feature was dropped.
-  Matrix<double> feature_coefficients(const Matrix<double>& r) const;
+  Matrix<double> feature_coefficients(const Matrix<double>& r, const Context* context = nullptr) const;
   // Rows of X in the order of the basis, and back.
   Matrix<double> ordered(const Matrix<double>& X) const;
   Matrix<double> restored(const Matrix<double>& X) const;

@@ -77,16 +77,57 @@ struct PivotedQr {
   }
 };
 
-}  // namespace
+constexpr Index kSmall = 512;  // systems that take no time
+constexpr Index kPanel = 64;
 
-Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B) {
-  const Vector<double> units = row_units(A);
-  const Matrix<double> even = units.asDiagonal() * A, right = units.asDiagonal() * B;
-  return even.partialPivLu().solve(right);
+// A⁻¹B, both of which are overwritten: LU with row pivots in panels, Eigen's solvers within them.
+Matrix<double> solved_in_panels(Matrix<double>& A, Matrix<double>& B, const std::function<void()>& poll) {
+  const Index n = A.rows();
+  const auto panels = [&](Index from, Index to, const auto& body) {
+    for (Index j = from; j < to; j += kPanel) {
+      poll();
+      body(j, std::min(kPanel, to - j));
+    }
+  };
+  panels(0, n, [&](Index k, Index size) {
+    const Index left = n - k - size;
+    for (Index j = k; j < k + size; ++j) {
+      Index pivot = 0;
+      A.col(j).tail(n - j).cwiseAbs().maxCoeff(&pivot);
+      if (pivot > 0) {
+        A.row(j).swap(A.row(j + pivot));
+        B.row(j).swap(B.row(j + pivot));
+      }
+      if (A(j, j) != 0) A.col(j).tail(n - j - 1) /= A(j, j);
+      const Index rest = k + size - j - 1;
+      A.block(j + 1, j + 1, n - j - 1, rest).noalias() -=
+          A.col(j).tail(n - j - 1) * A.row(j).segment(j + 1, rest);
+    }
+    const auto triangle = A.block(k, k, size, size).triangularView<Eigen::UnitLower>();
+    const auto below = A.block(k + size, k, left, size);
+    panels(k + size, n, [&](Index j, Index columns) {
+      triangle.solveInPlace(A.block(k, j, size, columns));
+      A.block(k + size, j, left, columns).noalias() -= below * A.block(k, j, size, columns);
+    });
+  });
+  panels(0, B.cols(), [&](Index j, Index columns) {
+    A.triangularView<Eigen::UnitLower>().solveInPlace(B.middleCols(j, columns));
+    A.triangularView<Eigen::Upper>().solveInPlace(B.middleCols(j, columns));
+  });
+  return std::move(B);
 }
 
-Matrix<double> inverse_of(const Matrix<double>& A) {
-  return solved(A, Matrix<double>::Identity(A.rows(), A.cols()));
+}  // namespace
+
+Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B, const std::function<void()>& poll) {
+  const Vector<double> units = row_units(A);
+  Matrix<double> even = units.asDiagonal() * A, right = units.asDiagonal() * B;
+  if (!poll || A.rows() <= kSmall) return even.partialPivLu().solve(right);
+  return solved_in_panels(even, right, poll);
+}
+
+Matrix<double> inverse_of(const Matrix<double>& A, const std::function<void()>& poll) {
+  return solved(A, Matrix<double>::Identity(A.rows(), A.cols()), poll);
 }
 
 Vector<double> symmetric_solution(const Matrix<double>& A, const Vector<double>& b) {

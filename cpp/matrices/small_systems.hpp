@@ -1,15 +1,18 @@
 // Small dense systems in double precision: Eigen's decompositions behind a few functions, each compiled once.
 #pragma once
 
+#include <functional>
+
 #include "base/parallel.hpp"
 #include "base/types.hpp"
 
 namespace grls {
 
 // A⁻¹B and A⁻¹, by LU with row pivots, the rows in units of their own: what rounding leaves of a row in large
-// units must not be taken for a pivot.
-Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B);
-Matrix<double> inverse_of(const Matrix<double>& A);
+// units must not be taken for a pivot. Between panels poll is called, which may throw.
+Matrix<double> solved(const Matrix<double>& A, const Matrix<double>& B,
+                      const std::function<void()>& poll = {});
+Matrix<double> inverse_of(const Matrix<double>& A, const std::function<void()>& poll = {});
 
 // A⁻¹b of a symmetric A, positive or negative semidefinite to rounding.
 Vector<double> symmetric_solution(const Matrix<double>& A, const Vector<double>& b);

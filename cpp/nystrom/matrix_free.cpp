@@ -342,7 +342,8 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
   const auto z = solved.X.leftCols(k), across = solved.X.rightCols(l);
   MatrixFreeSolution out;
   out.solution.c = weighted(z);
-  out.solution.beta = basis_.feature_coefficients(transposed_product(Q_, Y) - transposed_product(PhiQ_, z));
+  out.solution.beta =
+      basis_.feature_coefficients(transposed_product(Q_, Y) - transposed_product(PhiQ_, z), &context);
   out.solution.quadratic = (Y.array() * z.array()).colwise().sum().transpose();
   // bᵀA⁻¹b = bᵀx + xᵀr + rᵀA⁻¹r, r = b - Ax, with the preconditioner for A in the last term.
   const Matrix<double> left = rhs.rightCols(l) - solved.image.rightCols(l);
@@ -352,8 +353,8 @@ MatrixFreeSolution MatrixFree::fit(const Context& context, const Matrix<double>&
                                    transposed_product(left, preconditioned);
   const Matrix<double> spread = transposed_product(Q_, PhiQ_) + shift * Matrix<double>::Identity(l, l) -
                                 0.5 * (explained + explained.transpose());
-  out.solution.feature_covariance =
-      basis_.feature_coefficients(basis_.feature_coefficients(spread).transpose());
+  const Matrix<double> half = basis_.feature_coefficients(spread, &context);
+  out.solution.feature_covariance = basis_.feature_coefficients(half.transpose(), &context);
   out.solution.kept = basis_.kept;
   out.solution.precision = precision_of(precision);
   out.solution.iterations = solved.iterations;
@@ -372,7 +373,7 @@ FreePart MatrixFree::free_part(const Context& context, const Matrix<double>& Y,
   const Matrix<double> z = roots_.size() > 0 ? Matrix<double>(roots_.cwiseInverse().asDiagonal() * c) : c;
   const Matrix<double> weighted_Y = weighted(Y);
   FreePart out;
-  out.beta = basis_.feature_coefficients(Q_.transpose() * weighted_Y - PhiQ_.transpose() * z);
+  out.beta = basis_.feature_coefficients(Q_.transpose() * weighted_Y - PhiQ_.transpose() * z, &context);
   out.effects.resize(0, k);
   if (groups_.groups() > 0)
     out.effects = groups_.means(weighted_Y - kernel_product<double>(context, z)) - feature_means_ * out.beta;
@@ -420,7 +421,8 @@ Matrix<double> MatrixFree::add_to_covariance(const Context& context, const Asked
           points.groups.size(), " points, expected ", G > 0 ? n : 0);
   for (const Index g : points.groups) require(g >= 0 && g <= G, "a point is in group ", g, " of ", G);
   // Cᵀτ = t: column p of C⁻¹ is what the coefficients make of the p-th unit vector.
-  const Matrix<double> inverse = basis_.feature_coefficients(Matrix<double>::Identity(l, l));  // (all, l)
+  const Matrix<double> inverse =
+      basis_.feature_coefficients(Matrix<double>::Identity(l, l), &context);  // (all, l)
   const Matrix<double> T = G > 0 ? about_groups(points) : points.T;
   const Matrix<double> tau = product(T, inverse).transpose();       // (l, n)
   Matrix<double> P = product(Q_, tau), PhiP = product(PhiQ_, tau);  // (m, n)

@@ -97,8 +97,8 @@ RidgeSolution solve_ridge_columns(const Context& context, const RidgeProblem& pr
   out.V = solve(context, normal).c;
   out.kept = span.basis.kept;
   // C beta = Qᵀ S (Y - A V)
-  out.beta =
-      span.basis.feature_coefficients(transposed_product(span.Q, span.Y) - product(projected.inside, out.V));
+  out.beta = span.basis.feature_coefficients(
+      transposed_product(span.Q, span.Y) - product(projected.inside, out.V), &context);
   return out;
 }
 

@@ -305,7 +305,8 @@ RidgeSolution solve_ridge_cg(const Context& context, const RidgeProblem& problem
   Block residual(design.n(), q);
   design.times(context, V, residual);
   residual = given - residual;
-  out.beta = span.basis.feature_coefficients(projection.onto_features(context, residual).leftCols(k));
+  out.beta =
+      span.basis.feature_coefficients(projection.onto_features(context, residual).leftCols(k), &context);
   return out;
 }
 

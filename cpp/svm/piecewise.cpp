@@ -163,7 +163,7 @@ class Programs {
   }
 
   Outcome by_decomposition(const SvmQp& qp, double max_work, const Vector<double>& start) {
-    NativeSolution found = problem_.tolerance >= kSinglePrecision
+    NativeSolution found = problem_.single && problem_.tolerance >= kSinglePrecision
                                ? decomposed(qp, single_rows_, max_work, start)
                                : decomposed(qp, double_rows_, max_work, start);
     return finished(qp, {found.c, found.gamma, found.image, {}, found.rounds, false});

@@ -23,6 +23,7 @@ struct PiecewiseProblem {
   Index max_iterations = 10000;
   double cache_bytes = 1e9;   // of kernel rows
   Matrix<double> start = {};  // (m, k) coefficients to begin with, or empty
+  bool single = true;         // whether kernel values may be in float32, where the tolerance allows it
   bool chained = false;  // whether a program begins where the last one ended; the first at `start` (m, 1)
 };
 

@@ -107,7 +107,7 @@ _HOMES = {
     "save": "saving",
     "to_onnx": "_onnx",
 }
-_MODULES = ("conformal", "core", "datasets", "features", "kernels", "plotting")
+_MODULES = ("conformal", "core", "dask", "datasets", "features", "kernels", "plotting", "saving", "summary")
 
 
 def __getattr__(name: str) -> Any:

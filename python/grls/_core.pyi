@@ -673,6 +673,7 @@ def piecewise_fit(
     cache_bytes: float,
     start: _Floats | None = None,
     chained: bool = False,
+    single: bool = True,
     threads: int = 0,
 ) -> PiecewiseSolution: ...
 def svm_bytes(

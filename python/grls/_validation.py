@@ -75,8 +75,8 @@ def text_explained() -> Iterator[None]:
         if "could not convert string to float" not in str(error):
             raise
         raise ValueError(
-            f"{error}: kernels read numbers. Encode labels, as sklearn.preprocessing.OrdinalEncoder does, "
-            "and compare the codes: kernels.Overlap().after(OrdinalEncoder()).on(columns)"
+            f"{error}: kernels read numbers. Compare labels, kernels.Overlap().on(columns), or encode them, "
+            "as sklearn.preprocessing.OrdinalEncoder does: kernel.after(OrdinalEncoder()).on(columns)"
         ) from error
 
 

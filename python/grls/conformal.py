@@ -375,7 +375,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
             return
         if tuning is None:
             names = getattr(self, "feature_names_in_", None)
-            self.kernel_ = self.kernel.settled(checked, names)
+            self.kernel_ = self.kernel.resolve(checked, names)
             self.regularization_ = float(self.regularization)
         else:
             rows, scores = tuning

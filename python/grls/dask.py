@@ -252,7 +252,7 @@ def _beside(X: Any, *columns: Any, names: list[str]) -> Any:
     for name, column in zip(names, columns, strict=True):
         if len(column) != len(X):
             raise ValueError(f"y or sample_weight has {len(column)} rows in a partition, X has {len(X)}")
-        out[name] = np.asarray(column)
+        out[name] = column.array  # by place, not by index; what it is made of stays
     return out
 
 
@@ -280,7 +280,7 @@ def _joined(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
             )
     meta = X._meta.copy()
     for name, column in zip(names, columns, strict=True):
-        meta[name] = np.empty(0, dtype=column._meta.dtype)
+        meta[name] = column._meta.array
     return X.map_partitions(_beside, *columns, names=names, align_dataframes=False, meta=meta), target, weight
 
 

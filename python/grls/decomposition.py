@@ -17,7 +17,7 @@ from ._models.base import KernelEstimator
 from ._models.kernel_components import NEGATIVE, finite_rows, fixed_signs, inverse_roots, require_finite
 from ._models.kernel_components import cleaned as _clean
 from ._models.progress import Stages
-from ._models.samples import given_rows
+from ._models.samples import given_rows, own_copy
 from ._solvers import memory, spectrum
 from ._solvers.runtime import interruptible
 from ._validation import FloatArray, choice, integer, is_table_of_numbers, real
@@ -254,7 +254,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """
         with self._all_or_nothing():
             checked = self._validate(X)
-            self._fit(checked, given_rows(X, checked), y)
+            pairwise = isinstance(self._checked_kernel(checked), kernels.Precomputed)
+            self._fit(checked if pairwise else own_copy(checked, X), given_rows(X, checked), y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._models.classification import Classification, winner
-from ._models.cross_validation import ClassifierCrossValidation, leave_out
+from ._models.cross_validation import ClassifierCrossValidation, as_given, leave_out
 from ._models.learnt_noise import LearnsNoise
 from ._models.least_squares import LeastSquaresMachine
 from ._models.leave_out_bands import LeaveOutBands
@@ -165,7 +165,8 @@ _PARAMETERS = """Parameters
         Its diagonal in units of the columns' variances, as shares that add up to one; of the same columns.
     loo_predictions_ : ndarray of shape (m,) or (m, k)
         Exact leave-one-out predictions (of a classifier: decision values) at the γ chosen by "loo". What all
-        rows fixed stays: γ, widths, and with a finite `feature_variance` the units of the features.
+        rows fixed stays: γ, widths, and with a finite `feature_variance` the units of the features. Rows of
+        weight zero have none: m is here the number of the others.
     loo_score_ : float
         Their R² (regression) or accuracy (classification).
     logo_predictions_, logo_score_ : ndarray of shape (m,) or (m, k), and float
@@ -482,9 +483,12 @@ class GRLSClassifier(ClassificationSummary, Classification, LeastSquaresMachine)
         ----------
         cv : int, "loo", splitter or iterable of splits, default=5
             The number of folds of scikit-learn's `StratifiedKFold`; "loo", single rows (of several at the
-            same point, one of them); or any splitter, with what it does not train with left out.
+            same point, one of them); or any splitter, with what it does not train with left out. A splitter
+            sees the rows of positive weight; splits that are listed hold positions among all rows given to
+            `fit`.
         groups : array-like of shape (m,), default=None
-            For splitters of groups: that of each training row. Those of the fit by default.
+            For splitters of groups: that of each row given to `fit`, or of each of positive weight. Those of
+            the fit by default.
 
         Returns
         -------
@@ -496,7 +500,8 @@ class GRLSClassifier(ClassificationSummary, Classification, LeastSquaresMachine)
         found = leave_out(self, cv, groups, self.classes_[own])
         named = winner(found.values)
         decision, right = self._shaped(found.values), named == own[found.rows]
-        return ClassifierCrossValidation(found.rows, found.fold, decision, self.classes_[named], right)
+        rows = as_given(self, found.rows)
+        return ClassifierCrossValidation(rows, found.fold, decision, self.classes_[named], right)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

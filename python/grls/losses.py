@@ -175,7 +175,9 @@ class GRRegressor(Regression, FamilySummary):
         three standard deviations of the noise count as three.
     cv_predictions_ : ndarray of shape (m,) or (m, k)
         Predictions of each row by the model without its fold, or without the row alone with Huber's loss and
-        ``delta="auto"``, when γ was chosen; NaN at rows that were not drawn to choose it.
+        ``delta="auto"``, when γ was chosen; NaN at rows that were not drawn to choose it. Here as in
+        `outliers_` and `loo_predictions_` m is the number of rows of positive weight,
+        ``X[sample_weight > 0]``.
     delta_, scale_ : float or ndarray of shape (n_outputs,)
         Of Huber's loss: δ, and the robust standard deviation of the noise.
     outliers_ : ndarray of shape (m,) or (m, n_outputs)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import KernelEstimator
 from ._models.kernel_components import find_components, finite_rows, inverse_roots
-from ._models.samples import given_rows
+from ._models.samples import given_rows, own_copy
 from ._validation import FloatArray, integer, require_two_samples
 from .kernels.origin import about_the_data
 
@@ -117,7 +117,7 @@ class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
                     f"eigenvalues in n_samples={n_samples}"
                 )
             found = found.first(there if self.n_components is None else self.n_components)
-            self.kernel_, self.X_fit_ = kernel, points
+            self.kernel_, self.X_fit_ = kernel, points if kernel.pairwise else own_copy(points, X)
             self.eigenvalues_, self.trace_ = found.eigenvalues, found.trace
             self.dual_coef_ = np.ascontiguousarray(found.coefficients * inverse_roots(found.eigenvalues))
             self._values = found.training * inverse_roots(found.eigenvalues)

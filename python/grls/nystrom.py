@@ -26,6 +26,7 @@ from ._nystrom.origin import middle
 from ._nystrom.plan import indicators, one_against_all
 from ._nystrom.uncertainty import CentreUncertainty
 from ._validation import FloatArray
+from .features._labels import require_labels
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
@@ -79,7 +80,8 @@ _PARAMETERS = """Parameters
         Of kernel values and of products of up to 1024 rows. "single" is about twice as fast, leaves out
         centres that add less than 1e-6, and resolves γ down to about 1e-7 of k(x, x). Sums are in double
         precision always. Conjugate gradients then solve with products in single precision, and correct what
-        comes out by residuals in double precision until `tol` is reached.
+        comes out by residuals in double precision until `tol` is reached. Rows further apart than 1e15 or
+        closer than 1e-15 are refused by "single".
     random_state : int, RandomState instance or None, default=0
         Of the sample of centres and of the rows held out.
     verbose : int, default=0
@@ -388,6 +390,7 @@ class NystromGRLSClassifier(OneVersusAll, NystromMachine):
         return self
 
     def _targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any, FloatArray, Any]:
+        require_labels(y)
         checked, labels = self._validate(X, y, reset=reset)
         check_classification_targets(labels)
         classes = np.unique(labels)
@@ -402,4 +405,4 @@ class NystromGRLSClassifier(OneVersusAll, NystromMachine):
             raise ValueError(
                 'class_weight="balanced" needs all labels at once; for blocks give a dict {label: weight}'
             )
-        return class_weighted(self.class_weight, y, weights)
+        return class_weighted(self.class_weight, y, weights, whole=whole)

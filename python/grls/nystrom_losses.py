@@ -70,9 +70,9 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         How many values of γ to try, or the values themselves.
     feature_variance : float, default=inf
         How free the features are, as in `NystromGRLSRegressor`. Infinite: unpenalised.
-    dispersion : float, default=None
-        α > 0 of the variance μ + αμ² with ``loss="negative_binomial"``, which must be given: `GRRegressor`
-        estimates it from some thousand rows (`dispersion_`). Other losses have none here.
+    dispersion : float or "auto", default="auto"
+        α > 0 of the variance μ + αμ² with ``loss="negative_binomial"``, which must be given here:
+        `GRRegressor` estimates it from some thousand rows (`dispersion_`). Other losses do without.
     n_centers : int, default=1000
         M; all distinct rows where there are fewer. A pass takes about 2M² operations a row.
     centers : {"uniform", "leverage", "kmeans"} or array-like of shape (M, d), default="uniform"
@@ -166,7 +166,7 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         regularization: float | str = "gcv",
         regularization_grid: Any = 50,
         feature_variance: float = np.inf,
-        dispersion: float | None = None,
+        dispersion: float | str = "auto",
         n_centers: int = 1000,
         centers: Any = "uniform",
         tol: float = 1e-8,
@@ -251,7 +251,7 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         return FAMILIES[self.loss]
 
     def _shape(self) -> float:
-        return 1.0 if self.dispersion is None else float(self.dispersion)
+        return 1.0 if isinstance(self.dispersion, str) else float(self.dispersion)
 
     def _optimizes(self) -> bool:
         return False
@@ -261,9 +261,8 @@ class NystromGRRegressor(RegressionFunction, CentreMachine):
         number_or_choice(self.regularization, "regularization", ("gcv", "reml"), above=0)
         if self.feature_variance != np.inf:
             real(self.feature_variance, "feature_variance", minimum=0)
-        if self.dispersion is not None:
-            real(self.dispersion, "dispersion", above=0)
-        elif self._family.shape is not None:
+        number_or_choice(self.dispersion, "dispersion", ("auto",), above=0)
+        if self.dispersion == "auto" and self._family.shape is not None:
             raise ValueError(
                 f"loss={self.loss!r} on centres needs a number for dispersion: GRRegressor estimates it from "
                 "some thousand rows (dispersion_)"

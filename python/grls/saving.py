@@ -100,6 +100,8 @@ _PLAIN = (
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",  # in searches that scikit-learn before 1.8 fitted
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
     *(f"sklearn.model_selection._split.{name}" for name in ("KFold", "StratifiedKFold", "GroupKFold")),
 )
 
@@ -192,9 +194,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     skops = _skops()
     try:
         content = skops.dumps(model)
-    except (TypeError, AttributeError, RecursionError) as error:
+        untrusted = skops.get_untrusted_types(data=content)
+    except RecursionError:
+        raise TypeError(
+            f"{type(model).__name__} holds parts within parts, too many of them for a file, as a kernel of "
+            "hundreds of terms does: leave some out, or let one kernel read several columns"
+        ) from None
+    except (TypeError, AttributeError) as error:
         raise TypeError(f"{type(model).__name__} holds what cannot be written to a file: {error}") from error
-    _require_names(skops.get_untrusted_types(data=content))
+    _require_names(untrusted)
     header = {
         "format": FORMAT,
         "model": f"{type(model).__module__}.{type(model).__qualname__}",

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
 
 from . import kernels
 from ._models.chosen_in_folds import ChosenInFolds
-from ._models.classification import class_weighted, classes_of, require_two_classes
+from ._models.classification import class_weighted, classes_of, require_two_classes, weights_of_classes
 from ._models.machines_in_folds import Machines
 from ._models.pairs_of_classes import (
     Solved,
@@ -37,6 +36,7 @@ from ._solvers.rows import row_keys
 from ._validation import FloatArray, choice, integer, real, sample_weights
 from ._warnings import warn
 from .exceptions import SeparableFeaturesWarning
+from .features._labels import require_labels
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
@@ -116,13 +116,14 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         Whether `predict` breaks ties of votes by the scores of "ovr"; otherwise the first class wins.
     probability : bool, default=False
         Whether `predict_proba` is there: the decision values calibrated by scikit-learn's
-        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits; where C or
-        `feature_variance` is chosen, by the rows that are held out for that (see ``cv_score_``).
+        `CalibratedClassifierCV` (sigmoid, 5 folds), at the price of 5 more fits and with at least 5 rows of
+        each class; where C or `feature_variance` is chosen, by the rows that are held out for that (see
+        ``cv_score_``).
     warm_start : bool, default=False
         Whether a fit begins with the coefficients of the last one, found again by their rows: for a path of
         C, or folds that share rows.
-    verbose : bool, default=False
-        Whether to print a line per pair of classes when the fit is done.
+    verbose : int, default=0
+        1: print a line per pair of classes when the fit is done.
 
     Attributes
     ----------
@@ -197,8 +198,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     features_ : transformer or None
         The fitted features.
     calibrated_ : CalibratedClassifierCV
-        The calibrated model, with ``probability=True``; of decision values in place of X where rows were held
-        out.
+        The sigmoids, with ``probability=True``: a model of decision values ("ovr") in place of X.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)
@@ -249,7 +249,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         break_ties: bool = False,
         probability: bool = False,
         warm_start: bool = False,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.features = features
@@ -289,6 +289,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         """
         self._check_parameters()
         with self._timed_fit():
+            require_labels(y)
             checked, labels = self._validate(X, y)
             given = sample_weights(sample_weight, checked)
             weights = class_weighted(self.class_weight, labels, given)
@@ -298,13 +299,10 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
             samples = self._samples(checked, X, labels, codes, weights)
             self._fit(with_groups(samples, groups, len(labels)), classes, len(labels))
-            self.class_weight_ = np.ones(len(classes))
-            if self.class_weight is not None:
-                self.class_weight_ = compute_class_weight(
-                    self.class_weight, classes=classes, y=labels[counted]
-                )
+            self.class_weight_ = weights_of_classes(self.class_weight, classes, labels[counted])
             if self.probability and not hasattr(self, "calibrated_"):
-                self._calibrate_by_refits(X, labels, given)
+                # A kernel matrix loses columns with its rows, which a list of lists cannot.
+                self._calibrate_by_refits(checked if self.kernel_.pairwise else X, labels, given, counted)
         return self
 
     def _check_parameters(self) -> None:

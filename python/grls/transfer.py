@@ -17,14 +17,17 @@ from ._models.classification import encode, winner
 from ._selection import regularization as regularization_choice
 from ._solvers.covariance import Diagonal
 from ._solvers.ridge_problem import RidgeProblem
-from ._validation import FloatArray, integer, number_or_choice
+from ._validation import FloatArray, choice, integer, number_or_choice
 from ._versions import Versioned
+from ._warnings import warn
 
 __all__ = ["TransferPrior"]
 
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _TRUSTS = (0.0, 0.5, 1.0)
 _REPEATS, _HELD_OUT = 3, 500  # of each trial
+_FEWEST = 4  # examples of a model that is tried out
+_SOME = 8  # tasks that a warning names
 
 # Degrees of freedom of the common prior: from variances that are as good as free to variances that are equal.
 _FREEDOM = (1e-2, 1e7)
@@ -40,6 +43,46 @@ class _Task:
 
     def scaled(self, variances: FloatArray) -> Any:
         return Diagonal(variances).times_root(self.X)
+
+    def draws(self, n_examples: int, seed: list[int]) -> list[tuple[Any, Any]]:
+        """Return rows for models of a few examples and rows to try these on; none where y is constant."""
+        rng = np.random.default_rng(seed)
+        n = len(self.targets)
+        size = min(n_examples, n // 2)
+        chosen = [rng.permutation(n)[: size + _HELD_OUT] for _ in range(_REPEATS)]
+        # A class that no example has is wrong with every prior alike; the others still tell these apart.
+        return [
+            (rows[:size], rows[size:])
+            for rows in chosen
+            if size >= _FEWEST and np.ptp(self.targets[rows[:size]], axis=0).any()
+        ]
+
+
+@dataclass
+class _Trial:
+    """Models of a few examples of a task, tried on the rest of it."""
+
+    task: _Task
+    draws: list[tuple[Any, Any]]  # rows of the models, and rows held out
+
+    def loss(self, variances: FloatArray) -> float:
+        """Return how wrong the models are with these variances of the columns.
+
+        That is the share of wrong labels, or the squared error as a share of the targets' variance.
+        """
+        X = self.task.scaled(variances)
+        errors = []
+        for few, rest in self.draws:
+            y, held = self.task.targets[few], self.task.targets[rest]
+            w, _ = _ridge(X[few], y, "loo")
+            offset = (y - np.asarray(X[few] @ w)).mean(axis=0)
+            predictions = np.asarray(X[rest] @ w) + offset
+            if self.task.labels:
+                errors.append(np.mean(winner(predictions) != winner(held)))
+            else:
+                naive = np.mean((held - y.mean(axis=0)) ** 2)
+                errors.append(np.mean((held - predictions) ** 2) / max(naive, 1e-300))
+        return float(np.mean(errors))
 
 
 class TransferPrior(Versioned):
@@ -60,7 +103,8 @@ class TransferPrior(Versioned):
     columns are treated like others, 1: as if all columns were standardised) and b (0: no factors, 1: all of
     them) are those with which models of a few examples of one task, with the factors learnt from the others,
     predict the rest of it best; and unless they are better than a = b = 0 by more than their standard error
-    over the tasks, the prior stays the plain one.
+    over the tasks, the prior stays the plain one. A task on which nothing can be tried out, for want of rows
+    or because every draw of examples is of one class, has no say in this, and a warning names it.
 
     Parameters
     ----------
@@ -74,6 +118,10 @@ class TransferPrior(Versioned):
         The size of the models that are tried out: about as many examples as the main task has.
     random_state : int, default=0
         Which examples these are.
+    labels : "auto" or bool, default="auto"
+        Whether the y of the reference tasks stands for classes (True) or numbers (False). "auto" takes
+        integers, booleans and text for classes, and floats for numbers unless they are two whole ones, as
+        -1.0 and 1.0.
 
     Attributes
     ----------
@@ -123,18 +171,21 @@ class TransferPrior(Versioned):
         learn_mean: bool = False,
         n_examples: int = 40,
         random_state: int = 0,
+        labels: bool | str = "auto",
     ) -> None:
         # No estimator in scikit-learn's sense: a clone of a model keeps the prior it was given.
         self.regularization = regularization
         self.learn_mean = learn_mean
         self.n_examples = n_examples
         self.random_state = random_state
+        self.labels = labels
 
     def __repr__(self) -> str:
         learnt = f", learnt from {self.n_tasks_} tasks" if hasattr(self, "covariance_") else ""
         return (
             f"TransferPrior(regularization={self.regularization!r}, learn_mean={self.learn_mean!r}, "
-            f"n_examples={self.n_examples!r}, random_state={self.random_state!r}{learnt})"
+            f"n_examples={self.n_examples!r}, random_state={self.random_state!r}, "
+            f"labels={self.labels!r}{learnt})"
         )
 
     def fit(self, tasks: Any) -> TransferPrior:
@@ -145,7 +196,9 @@ class TransferPrior(Versioned):
         tasks : sequence
             Reference tasks with the same columns: pairs (X, y) of data and labels or targets, fitted linear
             models (their ``coef_``), or vectors of weights; a weight of exactly 0 then counts as unknown.
-            Without data nothing can be tried out: a is then 0 and b is 1.
+            Without data nothing can be tried out: a is then 0 and b is 1. What y is, labels or targets, its
+            dtype says: floats are targets, be they whole or not, unless there are only two whole values;
+            integers, booleans and text are labels. Parameter `labels` says otherwise, as for counts.
 
         Returns
         -------
@@ -153,22 +206,25 @@ class TransferPrior(Versioned):
             The fitted prior.
         """
         number_or_choice(self.regularization, "regularization", regularization_choice.CRITERIA, above=0)
-        integer(self.n_examples, "n_examples", minimum=4)
+        integer(self.n_examples, "n_examples", minimum=_FEWEST)
         integer(self.random_state, "random_state", minimum=0)
+        if not isinstance(self.labels, bool):
+            choice(self.labels, "labels (unless it is a bool)", ("auto",))
         if not isinstance(tasks, list | tuple) or len(tasks) == 0:
             raise ValueError(
                 "TransferPrior.fit takes a list of reference tasks: pairs (X, y), models or weights"
             )
-        read = [_read(task, number) for number, task in enumerate(tasks)]
+        read = [_read(task, number, self.labels) for number, task in enumerate(tasks)]
         n_columns = _common_columns(read)
         data = [task for task in read if isinstance(task, _Task)]
         plain = np.ones(n_columns)
         base, power = plain, 0.0
+        trials: dict[int, _Trial] = {}
         if data:
             spread = _spread(data, n_columns)
+            trials = self._trials(read)
             bases = {a: spread ** (-2 * a) for a in _POWERS}
-            losses = {a: [self._trial(t, task, v) for t, task in enumerate(data)] for a, v in bases.items()}
-            power = _better(losses)
+            power = _better({a: [trial.loss(v) for trial in trials.values()] for a, v in bases.items()})
             base = bases[power]
 
         known = [self._weights(task, base) for task in read]
@@ -190,13 +246,12 @@ class TransferPrior(Versioned):
 
         trust = 1.0
         if data:
-            trials: dict[float, list[float]] = {b: [] for b in _TRUSTS}
-            for number, task in enumerate(read):
-                if isinstance(task, _Task):
-                    others = factors(owner != number)
-                    for b in _TRUSTS:
-                        trials[b].append(self._trial(len(trials[b]), task, base * others**b))
-            trust = _better(trials)
+            losses: dict[float, list[float]] = {b: [] for b in _TRUSTS}
+            for number, trial in trials.items():
+                others = factors(owner != number)
+                for b in _TRUSTS:
+                    losses[b].append(trial.loss(base * others**b))
+            trust = _better(losses)
 
         covariance = base * factors(slice(None)) ** trust
         self.covariance_: FloatArray = covariance / np.exp(np.mean(np.log(covariance)))
@@ -217,31 +272,25 @@ class TransferPrior(Versioned):
         seen = _centred_squares(X)
         return w.T, np.broadcast_to(seen / (seen + shift), w.T.shape)
 
-    def _trial(self, number: int, task: _Task, variances: FloatArray) -> float:
-        """Return how wrong models of a few examples are on the rest of the task.
-
-        That is the share of wrong labels, or the squared error as a share of the targets' variance.
-        """
-        rng = np.random.default_rng([self.random_state, number])
-        n = len(task.targets)
-        size = min(self.n_examples, n // 2)
-        X = task.scaled(variances)
-        errors = []
-        for _ in range(_REPEATS):
-            chosen = rng.permutation(n)[: size + _HELD_OUT]
-            few, rest = chosen[:size], chosen[size:]
-            y, held = task.targets[few], task.targets[rest]
-            if size < 4 or not np.ptp(y, axis=0).all():
-                continue  # one class only
-            w, _ = _ridge(X[few], y, "loo")
-            offset = (y - np.asarray(X[few] @ w)).mean(axis=0)
-            predictions = np.asarray(X[rest] @ w) + offset
-            if task.labels:
-                errors.append(np.mean(winner(predictions) != winner(held)))
-            else:
-                naive = np.mean((held - y.mean(axis=0)) ** 2)
-                errors.append(np.mean((held - predictions) ** 2) / max(naive, 1e-300))
-        return float(np.mean(errors)) if errors else 1.0
+    def _trials(self, tasks: list[_Task | FloatArray]) -> dict[int, _Trial]:
+        """Return the trials by the number of their task; a warning names tasks with data that have none."""
+        data = {number: task for number, task in enumerate(tasks) if isinstance(task, _Task)}
+        trials = {
+            number: _Trial(task, task.draws(self.n_examples, [self.random_state, place]))
+            for place, (number, task) in enumerate(data.items())
+        }
+        lacking = [number for number, trial in trials.items() if not trial.draws]
+        if lacking:
+            names = ", ".join(map(str, lacking[:_SOME])) + (", …" if len(lacking) > _SOME else "")
+            left = "the prior stays the plain one" if len(lacking) == len(data) else "the others decide"
+            warn(
+                f"nothing can be tried out on {len(lacking)} of {len(data)} reference tasks ({names}): they "
+                f"have fewer than {2 * _FEWEST} rows, or one value of y only in each draw of at most "
+                f"n_examples={self.n_examples} of their rows; {left}. Raise n_examples, or give tasks with "
+                "more rows of their rarer classes",
+                UserWarning,
+            )
+        return {number: trial for number, trial in trials.items() if trial.draws}
 
     def learnt(self, n_columns: int) -> TransferPrior:
         """Return this prior, checked to be fitted to as many columns.
@@ -269,16 +318,16 @@ def _is_matrix(value: Any) -> bool:
     return sparse.issparse(value) or np.ndim(value) == 2
 
 
-def _read(task: Any, number: int) -> _Task | FloatArray:
+def _read(task: Any, number: int, labels: bool | str) -> _Task | FloatArray:
     """Return a reference task's data, or its weights (k, d) where it has none."""
     if isinstance(task, tuple | list) and len(task) == 2 and _is_matrix(task[0]) and np.ndim(task[1]) >= 1:
         try:
             X, y = check_X_y(
                 *task, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
             )
-            if type_of_target(y).startswith("continuous"):
-                return _Task(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), labels=False)
-            return _Task(X, encode(y, None)[1], labels=True)
+            if labels is True or (labels == "auto" and _names_classes(y)):
+                return _Task(X, encode(y, None)[1], labels=True)
+            return _Task(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), labels=False)
         except ValueError as error:
             raise ValueError(f"reference task {number}: {error}") from error
     name = f"the weights of reference task {number}"
@@ -288,6 +337,11 @@ def _read(task: Any, number: int) -> _Task | FloatArray:
     if coef.ndim not in (1, 2):
         raise ValueError(f"{name} have shape {coef.shape}, expected (d,)")
     return np.atleast_2d(coef)
+
+
+def _names_classes(y: Any) -> bool:
+    """Whether targets stand for classes: floats do where they are two whole numbers, all else does."""
+    return y.dtype.kind != "f" or type_of_target(y) in ("binary", "multilabel-indicator")
 
 
 def _common_columns(tasks: list[_Task | FloatArray]) -> int:
@@ -328,6 +382,8 @@ def _ridge(X: Any, targets: FloatArray, regularization: float | str) -> tuple[Fl
 
 def _better(losses: dict[float, list[float]]) -> float:
     """Return the choice of least mean loss over the tasks, or 0 unless it is better by its standard error."""
+    if not losses[0.0]:  # nothing was tried out
+        return 0.0
     best = min(losses, key=lambda choice: float(np.mean(losses[choice])))
     gain = np.subtract(losses[0.0], losses[best])
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from command_line import FIT, RNG, SOIL, TABLE, ZINC, N, X, refused, run
 from grls import GRLSRegressor, cli
 from grls.cli import commands, report
 from grls.cli.app import grls as command
@@ -24,56 +25,9 @@ from grls.features import Columns
 from grls.kernels import Gaussian, Matern
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.model_selection import KFold
-
-RNG = np.random.default_rng(0)
-N = 80
-X = RNG.uniform(0, 10, size=(N, 2))
-SOIL = np.array(["clay", "loam", "sand"])[RNG.integers(0, 3, N)]
-ZINC = 3 * np.sqrt(X[:, 1]) + np.sin(X[:, 0]) + (SOIL == "sand") + 0.1 * RNG.normal(size=N)
-TABLE = pd.DataFrame({"x": X[:, 0], "dist": X[:, 1], "soil": SOIL, "zinc": ZINC})
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """Run each test in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def data():
-    TABLE.to_csv("data.csv", index=False)
-    return "data.csv"
-
-
-def run(*arguments, status=0):
-    """Run the command in this process and return what it printed."""
-    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
-    assert result.exit_code == status, result.output
-    assert "Traceback" not in result.output
-    return result
-
-
-def refused(*arguments, status=1):
-    """Run the command, which must fail, and return the line that says why."""
-    result = run(*arguments, status=status)
-    if status == 1:
-        assert result.stderr.startswith(f"grls {arguments[0]}: error: ")
-        assert result.stderr.count("\n") == 1
-    assert not result.stdout
-    return result.stderr
-
-
-FIT = ("--target", "zinc", "--features", "sqrt(dist)", "--kernel", "matern", "--out", "model.grls")
-
-
-@pytest.fixture
-def model(data):
-    run("fit", data, *FIT, "--quiet")
-    return "model.grls"
-
 
 # Fitting and predicting.
 
@@ -273,9 +227,12 @@ def test_all_formats_give_the_same_model(data, model, ending):
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_separators(separator, model):
+def test_separators(separator, model, data):
     TABLE.to_csv("other.csv", index=False, sep=separator)
-    run("predict", model, "other.csv", "-q", *(["--sep", "|"] if separator == "|" else []))
+    given = ["--sep", "|"] if separator == "|" else []
+    run("predict", model, "other.csv", "--out", "separated.csv", "-q", *given)
+    run("predict", model, data, "--out", "commas.csv", "-q")
+    assert_frame_equal(pd.read_csv("separated.csv"), pd.read_csv("commas.csv"))
 
 
 def test_encodings(data):

@@ -15,6 +15,7 @@ from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Precomputed, Sigmoid
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(30, 2))
@@ -78,6 +79,50 @@ def test_targets_that_are_no_numbers_are_refused(y):
 def test_classes_must_be_classes():
     with pytest.raises(ValueError, match="continuous"):
         classifier().fit(X, Y)
+
+
+CLASSIFIERS = [
+    classifier(),
+    grls.GRLogisticClassifier("gaussian", regularization=1e-2),
+    grls.PriorRLSClassifier(),
+    grls.SVMGBClassifier("gaussian", C=1.0),
+    grls.NystromGRLSClassifier(n_centers=10, regularization=1e-2),
+]
+NAMES = np.array(["a", "m", "z"])[np.arange(30) % 3]
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_row_without_a_label_is_named(estimator, missing):
+    y = NAMES.astype(object)
+    y[[4, 9]] = missing
+    for given in (y, y.tolist(), pd.Series(y)):
+        message = "no label at 2 of 30 rows, the first is row 4 with (None|nan|<NA>): leave such rows out"
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(X, given)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda each: type(each).__name__)
+def test_labels_of_several_kinds_are_refused(estimator):
+    y = NAMES.astype(object)
+    y[4] = 3
+    for given in (y, y.tolist()):
+        with pytest.raises(ValueError, match="y holds both numbers and text, such as 3 and 'a': make it all"):
+            estimator.fit(X, given)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda each: type(each).__name__)
+def test_the_weight_of_a_class_without_rows_is_ignored_and_that_of_no_class_refused(estimator):
+    there = (NAMES != "a").astype(float)
+    for costs, weights in ({"a": 0.0, "m": 2.0}, None), ({"a": 5.0, "m": 2.0}, there):
+        model = clone(estimator).set_params(class_weight=costs).fit(X, NAMES, sample_weight=weights)
+        kept = there > 0
+        alone = clone(estimator).set_params(class_weight={"m": 2.0}).fit(X[kept], NAMES[kept])
+        assert_array_equal(model.classes_, ["m", "z"])
+        if not hasattr(model, "n_centers"):  # which are drawn from all rows
+            assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-6)
+    with pytest.raises(ValueError, match=r"names \['A'\], which no row has .* the classes \['a', 'm', 'z'\]"):
+        clone(estimator).set_params(class_weight={"A": 2.0}).fit(X, NAMES)
 
 
 # Shapes.

@@ -274,7 +274,7 @@ def test_a_child_does_not_hold_what_threads_of_its_parent_held(three):
     held.wait()
     count, answers = len(blas_threads()), []
     try:
-        assert blas_threads() == [1] * count or count > 1  # other libraries are none of the core's
+        assert 1 in blas_threads()  # the core's own; other libraries are none of its business
         answers.append(in_child(grls.get_num_threads))
         answers.append(in_child(lambda: GRAM.fit(X, Y).predict(X[:1]).shape))
         with single_threaded():

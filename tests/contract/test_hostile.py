@@ -10,6 +10,7 @@ import tracemalloc
 
 import grls
 import numpy as np
+import pandas as pd
 import pytest
 from grls import GRLSRegressor, PriorRLSRegressor, _core
 from grls._solvers import memory
@@ -31,6 +32,7 @@ from grls.kernels import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 RNG = np.random.default_rng(0)
@@ -719,3 +721,50 @@ def test_a_number_of_threads_beyond_all_bounds_is_as_many_as_there_may_be(monkey
     assert grls.get_num_threads() == 1024
     X = np.random.default_rng(0).normal(size=(30, 2))
     assert np.isfinite(grls.GRLSRegressor(Gaussian(1.0)).fit(X, X[:, 0]).predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    "made", [np.array, np.asfortranarray, np.float32, pd.DataFrame, sparse.csr_matrix, sparse.csr_array]
+)
+@pytest.mark.parametrize(
+    "model",
+    [
+        GRLSRegressor(Gaussian(1.0), regularization=0.1, features="linear"),
+        GRLSRegressor(Linear(), regularization=0.1, solver="cg"),
+        grls.GRRegressor(Gaussian(1.0), loss="poisson", regularization=0.1),
+        grls.SVMGBClassifier(Gaussian(1.0)),
+        grls.KernelPCA(2, kernel=Gaussian(1.0)),
+        grls.MercerExpansion(2, kernel=Gaussian(1.0)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_stays_as_it_is_whatever_becomes_of_what_it_was_fitted_to(model, made):
+    random = np.random.default_rng(0)
+    rows, y, weights = random.normal(size=(40, 3)), random.poisson(2, 40) + 0.0, random.uniform(0.5, 1, 40)
+    y = np.sign(y - 1.5) if isinstance(model, grls.SVMGBClassifier) else y
+    X = made(rows)
+    new = made(random.normal(size=(5, 3)))
+
+    def answers():
+        if hasattr(fitted, "transform"):
+            return [fitted.transform(new)]
+        if isinstance(fitted, grls.SVMGBClassifier):
+            return [fitted.decision_function(new)]
+        if isinstance(fitted, grls.GRRegressor):
+            return [fitted.predict(new), fitted.predict_interval(new)]
+        left_out = [] if fitted.solver == "cg" else [fitted.cross_validate(cv=4).z]
+        return [*fitted.predict(new, return_std=True), *left_out]
+
+    weighted = {} if hasattr(model, "transform") else {"sample_weight": weights}
+    fitted = clone(model).fit(X, y, **weighted)
+    before = answers()
+    if sparse.issparse(X):
+        X.data += 5
+    elif isinstance(X, pd.DataFrame):
+        X.iloc[:] = 5.0
+    else:
+        X += 5
+    y *= 0
+    weights *= 3
+    for now, then in zip(answers(), before, strict=True):
+        assert_array_equal(now, then)

@@ -70,6 +70,43 @@ def long_sparse_rows(rows=250, columns=20_000):
     return lambda: _core.kernel_matrix(formula=formula, a=csr, b=csr, threads=1)
 
 
+def free_rows(n=1500):
+    Z = RNG.normal(size=(n, 2))
+    K = 50 * _core.kernel_matrix(
+        formula=_core.Formula(ALL_COLUMNS, [("gaussian", 0, 0.05, 0.0, 0)]), a=Z, b=Z
+    )
+    ones = np.ones((n, 1))
+    given = {"lower": -0.1, "upper": 0.9, "c": np.zeros(n), "free": np.arange(n), "threads": 1}
+    new = {"kernel_new": K[:1], "diagonal": np.array([50.0]), "T_new": ones[:1], "targets": np.array([0.9])}
+    return lambda: _core.conformal_thresholds(kernel=K, T=ones, scores=np.abs(Z[:, 0]), **given, **new)
+
+
+def solution_beside_many_features(m=2000, n_features=1200):
+    formula = _core.Formula(ALL_COLUMNS, [("gaussian", 0, 1.0, 0.0, 0)])
+    T = RNG.normal(size=(m, n_features))
+    given = {"weights": None, "shift": 1.0, "formulation": "exact", "pivots": "qr", "tolerance": 1e-10}
+    longest = []
+
+    def solve():
+        last = time.thread_time()
+
+        def hear(*_):
+            nonlocal last
+            longest.append(time.thread_time() - last)
+            last = time.thread_time()
+
+        before = signal.signal(signal.SIGALRM, hear)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        try:
+            _core.solve(formula=formula, data=T[:, :3].copy(), T=T, Y=T[:, :1], threads=1, **given)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        return max(longest), sum(longest)
+
+    return solve
+
+
 def many_features(name, **given):
     T = RNG.normal(size=(2500, 700))
     return lambda: getattr(_core, name)(T=T, tolerance=1e-10, **given)
@@ -85,14 +122,21 @@ def many_features(name, **given):
         lambda: many_features("independent_columns"),
         lambda: many_features("null_space"),
         lambda: many_features("phi_prime", pivots="qr"),
+        free_rows,
     ],
     ids=[
         *("a document", "columns", "entries"),
-        *("independent columns", "null space", "pivots"),
+        *("independent columns", "null space", "pivots", "free rows"),
     ],
 )
 def test_one_long_task_can_be_interrupted(case):
     assert looks(case()) >= 6
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+def test_no_step_of_a_solution_beside_many_features_is_most_of_it():
+    longest, whole = solution_beside_many_features()()
+    assert longest < 0.12 * whole
 
 
 @pytest.mark.parametrize("name", ["independent_columns", "null_space", "phi_prime"])

@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "check.hpp"
 #include "least_squares/left_out.hpp"
+#include "matrices/basis.hpp"
 #include "matrices/small_systems.hpp"
 #include "svm/separation.hpp"
 
@@ -60,6 +61,38 @@ TEST(interrupts, pivots_are_those_of_the_largest_columns) {
     const Vector<double> y = shortest_solution(full, b);
     CHECK((full.transpose() * (b - full * y)).norm() < 1e-10 * b.norm() * part.norm());
   }
+}
+
+TEST(interrupts, large_systems) {
+  const Matrix<double> A = normal_matrix(900, 900), B = normal_matrix(900, 70);
+  CHECK(asks([&](const Context& context) { solved(A, B, [&] { context.poll(); }); }));
+  CHECK(asks([&](const Context& context) { inverse_of(A, [&] { context.poll(); }); }));
+}
+
+TEST(interrupts, large_systems_have_the_solution_of_small_ones) {
+  for (const Index n : {511, 512, 513, 700}) {
+    Matrix<double> A = normal_matrix(n, n);
+    A.row(3) *= 1e200;  // rows have units of their own
+    A.row(n - 1) *= 1e-200;
+    A(0, 0) = 0;  // no pivot without an exchange
+    const Matrix<double> X = normal_matrix(n, 3), B = A * X;
+    const Matrix<double> found = solved(A, B, [] {}), whole = solved(A, B);
+    CHECK((found - X).norm() < 1e-8 * X.norm());
+    CHECK((found - whole).norm() < 1e-8 * X.norm());
+  }
+  Matrix<double> singular = normal_matrix(600, 600);
+  singular.col(7).setZero();
+  CHECK(!inverse_of(singular, [] {}).allFinite());
+}
+
+TEST(interrupts, features_made_orthonormal) {
+  const Matrix<double> T = normal_matrix(3000, 700);
+  int asked = 0;
+  const Context context(1, [&] { ++asked; });
+  const Basis basis = orthonormal_basis(T, 1e-12, &context);
+  const Matrix<double> M = basis.times(Matrix<double>::Identity(3000, 5));
+  CHECK((M.transpose() * M - Matrix<double>::Identity(5, 5)).norm() < 1e-10);
+  CHECK(asked > 10);
 }
 
 TEST(interrupts, features_that_may_separate_classes) {

@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -77,6 +78,31 @@ def test_what_an_estimator_knows_helps_the_kernel():
     truth = np.sign(new[:, 0]) + 0.3 * np.sin(6 * new[:, 1])
     alone = GRLSRegressor().fit(X, Y).score(new, truth)
     assert GRLSRegressor(features=tree).fit(X, Y).score(new, truth) > max(alone, 0.95)
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function", "predict"])
+@pytest.mark.parametrize("names", [(1, 2, 3), ("a", "b", "c")])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_of_classes_are_those_of_their_labels_in_every_fold(n_classes, names, method):
+    rows = slice(50 * n_classes)
+    points, labels = IRIS[rows, :2], SPECIES[rows]
+    expected, got = (
+        EstimatorFeatures(LogisticRegression(class_weight={called[0]: 5.0}), method=method).fit_transform(
+            points, np.array(called)[labels]
+        )
+        for called in (range(n_classes), names)
+    )
+    assert_allclose(got, expected)
+    frame = pd.DataFrame(points, columns=list("ab"))
+    weighted = LogisticRegression(class_weight={names[0]: 5.0})
+    features = EstimatorFeatures(weighted, method=method, n_jobs=2)
+    assert_allclose(features.fit_transform(frame, pd.Series(np.array(names)[labels])), expected)
+
+
+def test_a_kernel_matrix_loses_rows_and_columns_with_each_fold():
+    of_points = EstimatorFeatures(SVC(kernel="linear", class_weight={"setosa": 3.0}))
+    of_matrix = EstimatorFeatures(SVC(kernel="precomputed", class_weight={"setosa": 3.0}))
+    assert_allclose(of_matrix.fit_transform(IRIS @ IRIS.T, NAMES), of_points.fit_transform(IRIS, NAMES))
 
 
 # What is asked, and what it is called.
@@ -174,6 +200,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (IRIS, None, "requires y"),
         (IRIS, SPECIES + 0.5, "continuous"),
         (IRIS, NAMES[:-1], "inconsistent"),
+        (IRIS, np.r_[NAMES[:-1], [None]], "no label at 1 of 150 rows, the first is row 149 with None"),
         (IRIS, np.r_[NAMES[:-1], ["other"]], "at least 2 rows of each class"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -9,11 +9,13 @@ import time
 import grls
 import numpy as np
 import pytest
+
+if sys.platform != "linux":  # before what only Linux has is imported
+    pytest.skip("children are forked, and watched in /proc", allow_module_level=True)
+
 from fuzz import bindings, certificates, every_file, extremes, interrupts, models
 from fuzz.forked import fails, run_forked
 from grls import _core
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked, and watched in /proc")
 
 
 def require_nothing_found(fuzzer, seeds, batch):

@@ -809,3 +809,11 @@ def test_names_from_elsewhere_are_answered(given, message):
 def test_a_class_is_no_kernel():
     with pytest.raises(TypeError, match=r"is a class: give a kernel of it, such as Gaussian\(\)"):
         as_kernel(Gaussian)
+
+
+@pytest.mark.parametrize("columns", [3, 13, 20])
+def test_points_too_far_apart_for_their_distance_are_not_taken_for_one(columns):
+    """Their kernel is zero, or no number, which a fit refuses."""
+    X = 1e160 * np.random.default_rng(0).normal(size=(30, columns))
+    values = Gaussian(1e150)(X)[~np.eye(30, dtype=bool)]
+    assert not np.any(values > 0)

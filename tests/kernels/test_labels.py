@@ -1,5 +1,7 @@
 """Kernels of labels, of absolute differences and of compact support; scikit-learn's parameters."""
 
+import pickle
+
 import grls
 import numpy as np
 import pandas as pd
@@ -75,7 +77,7 @@ def test_tables_of_numbers_and_labels_are_sums_of_kernels():
 def test_text_is_refused_with_the_way_out(dtype):
     frame = pd.DataFrame({"colour": ["red", "blue", "red", "green"], "size": [1.0, 2.0, 3.0, 4.0]})
     frame["colour"] = frame["colour"].astype(dtype)
-    message = "could not convert string to float.*Encode labels, as sklearn.preprocessing.OrdinalEncoder"
+    message = r"could not convert string to float.*Compare labels, kernels.Overlap\(\).on.*or encode them"
     with pytest.raises(ValueError, match=message):
         Overlap()(frame)
     with pytest.raises(ValueError, match=message):
@@ -89,6 +91,32 @@ def test_text_is_refused_with_the_way_out(dtype):
         Categorical(0.5).after(OrdinalEncoder()).on(["colour"]), features=None, regularization=1e-3
     ).fit(frame, [1.0, 2.0, 1.0, 3.0])
     assert_allclose(viewed.predict(frame), [1.0, 2.0, 1.0, 3.0], atol=0.1)
+
+
+@pytest.mark.parametrize("dtype", [object, "category", "string", "datetime64[ns]"])
+@pytest.mark.parametrize("columns", ["soil", ["soil"]])
+def test_named_columns_of_text_or_dates_are_compared_as_their_codes_are(dtype, columns):
+    rng = np.random.default_rng(0)
+    codes = pd.DataFrame({"x": rng.uniform(size=60), "soil": rng.integers(0, 3, 60).astype(float)})
+    names = np.array(["2020-03-01", "2019-01-01", "2021-07-01", "2018-01-01"])
+    frame = codes.assign(soil=pd.Series(names[codes["soil"].astype(int)]).astype(dtype))
+    y = np.sin(5 * codes["x"]) + codes["soil"] ** 2
+    for kernel, optimize in (
+        (Gaussian(0.5).on(["x"]) + 0.5 * Categorical().on(columns), True),
+        (Overlap().on(columns), None),
+        (Gaussian(0.5).on("x") * (2.0 * Categorical(0.7)).on(columns), True),
+    ):
+        expected = GRLSRegressor(kernel, features=None, optimize=optimize).fit(codes[:50], y[:50])
+        model = GRLSRegressor(kernel, features=None, optimize=optimize).fit(frame[:50], y[:50])
+        assert_allclose(model.predict(frame[50:]), expected.predict(codes[50:]), rtol=1e-8)
+        new = frame[50:].assign(soil=pd.Series(names[[3] * 10], frame.index[50:]).astype(dtype))
+        assert_allclose(
+            model.predict(new), expected.predict(codes[50:].assign(soil=9.0)), rtol=1e-8, atol=1e-12
+        )
+        assert_allclose(pickle.loads(pickle.dumps(model)).predict(new), model.predict(new))
+    assert_allclose(Overlap().on(columns)(frame), Overlap().on("soil")(codes))
+    with pytest.raises((TypeError, ValueError), match=r"kernels read numbers|convert them to numbers"):
+        (Gaussian(1.0) + Categorical(1.0)).on(["x", "soil"])(frame)
 
 
 def test_categories_that_are_numbers_are_read_as_they_are():

@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 import sklearn
 from builders import classifier, regressor
-from grls.features import PLSA, LinearMap
+from grls import (
+    FourierGRLSRegressor,
+    GRLSClassifier,
+    GRLSRegressor,
+    GRRegressor,
+    NystromGRLSRegressor,
+    OneClassSVMGB,
+    SVMGBClassifier,
+)
+from grls.conformal import ConformalRegressor
+from grls.features import PLSA, Groups, Indicators, LinearMap
 from grls.kernels import (
     Constant,
     Cosine,
@@ -22,9 +32,10 @@ from grls.kernels import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.compose import make_column_selector
 from sklearn.decomposition import PCA
+from sklearn.dummy import DummyRegressor
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -506,6 +517,104 @@ def test_what_is_no_transformer_is_told():
         Function(lambda A, B: A @ B.T).after(PCA())
 
 
+def with_text(table):
+    """The columns of numbers, and text and dates that only features may read."""
+    text = {
+        "text": np.where(table[:, 1] > 1.0, "many", "few"),
+        "day": pd.date_range("2020", periods=len(table)),
+    }
+    return pd.DataFrame(table, columns=["a", "b", "c"]).assign(**text)
+
+
+def has_many(table):
+    return table["text"].isin(["many", 1.0])
+
+
+MANY = Indicators({"many": has_many})
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GRLSRegressor(),
+        GRLSRegressor(solver="cg", regularization=1e-2),
+        GRLSRegressor(optimize=True),
+        GRLSRegressor(features=Groups("text")),
+        NystromGRLSRegressor(n_centers=40, regularization=1e-2),
+        GRRegressor(loss="huber", regularization=1e-2),
+        FourierGRLSRegressor(regularization=1e-2),
+        GRLSClassifier(),
+        SVMGBClassifier(C=1.0),
+        OneClassSVMGB(),
+    ],
+    ids=repr,
+)
+def test_text_and_dates_stand_beside_the_columns_that_a_kernel_names(model):
+    y = np.where(np.median(Y) < Y, "high", "low") if is_classifier(model) else Y
+    kernel = 2.0 * Gaussian(1.0).on(["a"]) + Laplace().on([0]) + 1.0
+    if isinstance(model, FourierGRLSRegressor):
+        kernel = Gaussian(1.0).on("a")
+    grouped = isinstance(model.features, Groups)
+    model = clone(model).set_params(kernel=kernel, features=model.features if grouped else MANY)
+    frame, new = with_text(X), with_text(NEW)
+    fitted = clone(model).fit(frame, y)
+    numbers = {"text": lambda table: (table["text"] == "many") * 1.0, "day": 0.0}
+    expected = clone(model).fit(frame.assign(**numbers), y)
+    function = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert_allclose(
+        getattr(fitted, function)(new),
+        getattr(expected, function)(new.assign(**numbers)),
+        rtol=1e-6,
+        atol=1e-9,
+    )
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(new), fitted.predict(new))
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(new[["b", "a", "c", "text", "day"]])
+    with pytest.raises(ValueError, match="columns that the kernel reads contains NaN"):
+        fitted.predict(new.assign(a=np.nan))
+
+
+def test_blocks_may_have_text_beside_the_columns_that_a_kernel_names():
+    frame = with_text(X)
+    model = NystromGRLSRegressor(Gaussian(1.0).on("a"), features=MANY, n_centers=20, regularization=1e-2)
+    plain = frame.assign(text=(frame["text"] == "many") * 1.0, day=0.0)
+    blocks = [(frame[:20], Y[:20]), (frame[20:], Y[20:])]
+    expected = clone(model).fit(blocks).predict(frame)
+    # Also where the model was fitted to blocks of numbers before.
+    again = clone(model).fit([(plain[:20], Y[:20]), (plain[20:], Y[20:])]).fit(blocks)
+    assert_allclose(again.predict(frame), expected)
+    in_parts = clone(model).partial_fit(*blocks[0]).partial_fit(*blocks[1])
+    assert np.all(np.isfinite(in_parts.predict(frame)))
+    modes = FourierGRLSRegressor(Gaussian(1.0).on("a"), features=MANY, regularization=1e-2)
+    with pytest.raises(ValueError, match="blocks need numbers and a kernel without views"):
+        modes.fit(blocks)
+
+
+def test_targets_beside_text_are_checked_as_others_are():
+    model = regressor(Gaussian(1.0).on("a"))
+    with pytest.raises(TypeError, match="y holds dates"):
+        model.fit(with_text(X), pd.date_range("2020", periods=len(X)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(with_text(X), Y[1:])
+
+
+def test_a_kernel_of_named_columns_is_evaluated_beside_text():
+    kernel = Gaussian().on([0, 2]) + Constant(0.5)
+    assert_allclose(kernel(with_text(X), with_text(NEW)), kernel(X, NEW))
+    assert_allclose(kernel.resolve(with_text(X)).k1.kernel.sigma, kernel.resolve(X).k1.kernel.sigma)
+
+
+def test_a_band_reads_the_named_columns_of_a_table_with_text():
+    frame, kernel = with_text(X), Gaussian(1.0).on("a")
+    options = {"features": ["text"], "kernel": kernel, "regularization": 0.1, "random_state": 0}
+    bands = [
+        ConformalRegressor(DummyRegressor(), **options).fit(table, Y).predict_interval(table)
+        for table in (frame, frame.assign(text=(frame["text"] == "many") * 1.0, day=0.0))
+    ]
+    assert_allclose(*bands)
+
+
 def test_raw_rows_need_a_view_for_every_part():
     with pytest.raises(ValueError, match="put it after a transformer"):
         classifier(Linear().after(TfidfVectorizer()) + Gaussian(1.0)).fit(DOCUMENTS, LABELS)
@@ -521,7 +630,10 @@ def test_raw_rows_need_a_view_for_every_part():
         regressor(Linear().after(TfidfVectorizer()).on("text")).fit(frame()[:0], [])
     with pytest.raises(ValueError, match="features='linear' needs rows of numbers"):
         classifier(Linear().after(TfidfVectorizer()), features="linear").fit(DOCUMENTS, LABELS)
-    with pytest.raises(ValueError, match=r"could not convert string.*text needs a kernel on a view"):
+    with pytest.raises(
+        ValueError,
+        match=r"could not convert string.*text needs a kernel on a view.*or one that names its columns",
+    ):
         classifier("linear").fit(DOCUMENTS, LABELS)
     model = classifier(Linear().after(TfidfVectorizer())).fit(DOCUMENTS, LABELS)
     with pytest.raises(ValueError, match="fitted to rows that are no table"):

@@ -172,6 +172,27 @@ def test_a_feature_far_outside_the_training_rows_warns_and_names_the_rows():
         model.predict_proba(new)
 
 
+@pytest.mark.parametrize("features", ["constant", "linear"])
+def test_how_far_a_row_lies_outside_does_not_depend_on_its_weight(features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    new = np.array([[0.1, 0.2], [1e3, 0.0]])
+    for weights in (np.full(60, 0.9 / 60), np.where(np.arange(60) < 50, 0.9 / 50, 0.0)):
+        for model in (
+            GRLSRegressor(Gaussian(2.0), features=features, regularization=1e-3),
+            NystromGRLSRegressor(Gaussian(2.0), features=features, n_centers=30, regularization=1e-3),
+            PriorRLSRegressor(features=features),
+        ):
+            model.fit(X, y, sample_weight=weights)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model.predict(X[:5])
+            if features == "linear":
+                with pytest.warns(ExtrapolationWarning, match=r"at 1 of 2 rows \(1\)"):
+                    model.predict(new)
+
+
 def test_features_without_effect_do_not_warn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

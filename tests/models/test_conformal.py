@@ -481,3 +481,10 @@ def test_a_level_set_after_the_fit_is_not_read_as_that_of_the_fit():
     model = ConformalRegressor(LinearRegression(), random_state=0).fit(X, y).set_params(alpha=0.3)
     with pytest.raises(ValueError, match=r"alpha is \[0.3\] now, and the model was fitted with \[0.1\]"):
         model.predict_interval(X)
+
+
+def test_a_single_score_is_what_its_feature_says():
+    found = _core.conformal_calibrate(
+        kernel=None, T=np.ones((1, 1)), scores=np.array([5.0]), lower=-0.1, upper=0.9
+    )
+    assert_allclose(found.beta, [5.0])

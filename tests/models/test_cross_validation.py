@@ -169,6 +169,54 @@ def test_classifiers_label_rows_that_are_left_out():
     assert_allclose(two.cross_validate("loo").decision, two.loo_predictions_, atol=1e-9)
 
 
+def without_weight(m):
+    """Return the splits of m rows, the weights of which the first three and the last are zero."""
+    weights = np.ones(m)
+    weights[[0, 1, 2, m - 1]] = 0
+    return weights, [(np.r_[:30], np.r_[30:45, m - 1]), (np.r_[20 : m - 1], np.r_[:20])]
+
+
+@pytest.mark.parametrize("kind", ["positions", "masks"])
+def test_listed_splits_name_rows_as_given_whatever_their_weights(kind):
+    X, y, _ = wave()
+    weights, listed = without_weight(len(y))
+    counts = weights > 0
+    model = GRLSRegressor(Gaussian(0.7), regularization=1e-2).fit(X, y, weights)
+    given = np.arange(len(y))
+    cv = [tuple(np.isin(given, part) for part in pair) for pair in listed] if kind == "masks" else listed
+    found = model.cross_validate(cv)
+    tested = [test[counts[test]] for _, test in listed]
+    assert np.array_equal(found.rows, np.sort(np.concatenate(tested)))
+    for number, (train, _) in enumerate(listed):
+        mine = found.fold == number
+        assert np.array_equal(found.rows[mine], tested[number])
+        mean, std = refitted(model, X, y, weights, train[counts[train]], tested[number])
+        assert_allclose(found.predictions[mine], mean, atol=1e-9)
+        assert_allclose(found.std[mine], std, rtol=1e-8)
+    for each in (found, model.cross_validate(5), model.cross_validate("loo")):
+        assert_allclose(each.residuals, y[each.rows] - each.predictions, atol=1e-12)
+    assert np.array_equal(model.cross_validate(5).rows, np.flatnonzero(counts))
+    with pytest.raises(ValueError, match="names row 70, but the model was fitted to 70 rows"):
+        model.cross_validate([(np.r_[:30], np.r_[30:71])])
+    with pytest.raises(ValueError, match="fold 1 of cv names only rows whose sample_weight is zero"):
+        model.cross_validate([listed[0], (np.r_[3:69], np.r_[:3])])
+
+
+def test_listed_splits_of_classifiers_name_rows_as_given():
+    X, y, _ = wave()
+    weights, listed = without_weight(len(y))
+    labels = np.where(y > 1, "high", "low")
+    found = GRLSClassifier(Gaussian(0.7), regularization=1e-2).fit(X, labels, weights).cross_validate(listed)
+    for number, (train, test) in enumerate(listed):
+        train, test = (part[weights[part] > 0] for part in (train, test))
+        gamma = 1e-2 * weights.sum() / len(train)
+        again = GRLSClassifier(Gaussian(0.7), regularization=gamma).fit(X[train], labels[train])
+        mine = found.fold == number
+        assert np.array_equal(found.rows[mine], test)
+        assert_allclose(found.decision[mine], again.decision_function(X[test]), atol=1e-9)
+        assert np.array_equal(found.right[mine], again.predict(X[test]) == labels[test])
+
+
 def test_what_cannot_be_left_out_is_said(monkeypatch):
     X, y, _ = wave()
     model = GRLSRegressor(Gaussian(0.7), regularization=1e-3)

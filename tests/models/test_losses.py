@@ -865,3 +865,18 @@ def test_a_loss_set_after_the_fit_is_not_read_as_that_of_the_fit():
         with pytest.raises(ValueError, match="loss is 'huber' now, and the model was fitted with 'poisson'"):
             ask(X)
     assert model.fit(X, y).predict(X).shape == (30,)
+
+
+@pytest.mark.parametrize("power", [64, 80, -70])
+def test_rows_beyond_single_precision_have_the_model_of_others(power):
+    """Their squared distances are none in float32, in which kernel values may be evaluated."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    y = np.sin(2 * X[:, 0]) + 0.1 * random.normal(size=600)
+    y[::40] += 3
+    given = {"loss": "huber", "regularization": 1e-3}
+    plain = GRRegressor(Gaussian(2.0), **given).fit(X, y)
+    far = GRRegressor(Gaussian(2.0 * 2.0**power), **given).fit(X * 2.0**power, y)
+    assert_allclose(far.scale_, plain.scale_, rtol=0.02)
+    assert_allclose(far.predict(X * 2.0**power), plain.predict(X), atol=0.02)
+    assert_array_equal(far.outliers_, plain.outliers_)

@@ -9,7 +9,7 @@ from grls._models import families, smooth_machine
 from grls._models.family_loss import FamilyLoss
 from grls._solvers.kernel_problem import KernelProblem
 from grls.exceptions import DependentFeaturesWarning
-from grls.kernels import Gaussian, Linear
+from grls.kernels import Gaussian, Linear, Matern
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -362,6 +362,21 @@ def test_the_choice_is_the_best_of_the_curve_that_is_kept(loss):
         assert not hasattr(again, name)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_that_repeat_rows_exactly_are_told_from_counts(loss):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (50, 2))
+    y = rng.poisson(np.exp(1 + np.sin(X[:, 0]))) + (0.5 if loss == "gamma" else 0.0)
+    weights = rng.uniform(1, 4, 50)
+    model = regressor(loss, Matern(1.0), regularization="auto")
+    with pytest.warns(UserWarning, match="chose the smallest regularization it tried, for sample_weight"):
+        model.fit(X, y, weights)
+    assert len(model.fit_warnings_) == 1
+    assert model.fit(X, y, weights / weights.mean()).fit_warnings_ == []
+    at_two_points = np.repeat(X[:25], 2, axis=0)  # whose rows differ
+    assert model.fit(at_two_points, y, weights).fit_warnings_ == []
+
+
 def test_of_many_rows_some_choose(monkeypatch):
     X, y = data("poisson", 200)
     monkeypatch.setattr(smooth_machine, "WORK_OF_CHOICE", 80.0**3)
@@ -626,6 +641,32 @@ def test_the_dispersion_is_where_the_likelihood_is_largest():
     # The model is that of this dispersion.
     given = regressor("negative_binomial", dispersion=model.dispersion_).fit(X, y)
     assert_allclose(given.predict(X), mu, rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", [1.0, 3.0, 1e-5])
+@pytest.mark.parametrize("features", ["constant", "linear"])
+def test_values_that_do_not_scatter_have_bands_without_width_and_no_likelihood(value, features):
+    X = data("gamma", 20)[0]
+    model = regressor("gamma", features=features).fit(X, np.full(20, value))
+    assert model.dispersion_ == 0
+    assert_allclose(model.predict_interval(X, with_noise=True), value, rtol=1e-12)
+    summary = model.summary()
+    assert np.isnan(summary.log_likelihood)
+    assert np.isnan(summary.aic)
+    assert "no dispersion is left" in str(summary)
+
+
+@pytest.mark.parametrize("dispersion", [0.5, 1e-3, 1.01e-4, 0.99e-4, 1e-7])
+def test_the_gamma_density_keeps_its_digits(dispersion):
+    mu = np.array([0.2, 1.0, 700.0])
+    y = mu * (1 + np.sqrt(dispersion) * np.array([-0.4, 0.0, 1.3]))
+    found = families.GAMMA.log_density(y, mu, 1.0, dispersion)
+    expected = stats.gamma.logpdf(y, 1 / dispersion, scale=dispersion * mu)  # less exact the smaller it is
+    assert_allclose(found, expected, rtol=1e-8, atol=1e-14 / dispersion)
+    # Of far smaller ones it is the normal density, and differences have no digits left.
+    y = mu * (1 + 1e-10 * np.array([-0.4, 0.0, 1.3]))
+    found = families.GAMMA.log_density(y, mu, 1.0, 1e-20)
+    assert_allclose(found, stats.norm.logpdf(y, mu, 1e-10 * mu), rtol=1e-5)
 
 
 def test_a_summary_tells_the_fit():

@@ -537,6 +537,47 @@ def test_probabilities_are_those_of_scikit_learns_calibration():
     assert not hasattr(SVMGBClassifier(C=1.0), "predict_proba")
 
 
+@pytest.mark.parametrize("names", [(1, 2, 3), ("a", "b", "c"), (-7, 0, 4)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_do_not_depend_on_what_the_classes_are_called(n_classes, names):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes, :2], y[y < n_classes]
+    expected, got = (
+        SVMGBClassifier(Gaussian(2.0), probability=True, C=1.0, class_weight={labels[0]: 5.0})
+        .fit(X, np.array(labels)[y])
+        .predict_proba(X)
+        for labels in (range(n_classes), names[:n_classes])
+    )
+    assert_allclose(got, expected)
+    plain = SVMGBClassifier(Gaussian(2.0), probability=True, C=1.0).fit(X, y).predict_proba(X)
+    assert np.abs(expected - plain).max() > 0.02  # the weight is of consequence
+
+
+@pytest.mark.parametrize("zero", ["rows", "class", "cost of a class"])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), "precomputed"])
+def test_rows_of_weight_zero_are_none_for_the_probabilities(kernel, zero):
+    X, y = load_iris(return_X_y=True)
+    kept = np.arange(150) % 4 > 0 if zero == "rows" else y != 1
+    weights = None if zero == "cost of a class" else np.where(kept, 1.0, 0.0)
+    costs = {1: 0.0} if weights is None else {1: 2.0}
+    K = Gaussian(2.0)(X)
+    given, alone, new = (K, K[np.ix_(kept, kept)], K[:, kept]) if kernel == "precomputed" else (X, X[kept], X)
+    model = SVMGBClassifier(kernel, probability=True, C=1.0, class_weight=costs).fit(given, y, weights)
+    known = {label: cost for label, cost in costs.items() if label in y[kept]}
+    peer = SVMGBClassifier(kernel, probability=True, C=1.0, class_weight=known).fit(alone, y[kept])
+    assert_array_equal(model.classes_, np.unique(y[kept]))
+    assert_allclose(model.predict_proba(given), peer.predict_proba(new))
+    as_list = clone(model).fit(given.tolist(), y.tolist(), weights)
+    assert_allclose(as_list.predict_proba(given), model.predict_proba(given))
+
+
+def test_probabilities_are_of_classes_whatever_shape_the_decision_has():
+    X, y = load_iris(return_X_y=True)
+    by_class = SVMGBClassifier(Gaussian(2.0), probability=True, C=1.0).fit(X, y)
+    by_pair = clone(by_class).set_params(decision_function_shape="ovo").fit(X, y)
+    assert_allclose(by_pair.predict_proba(X), by_class.predict_proba(X))
+
+
 def test_labels_may_be_of_any_kind():
     X, y = noisy()
     wanted = SVMGBClassifier(Gaussian(1.5), C=1.0).fit(X, y)
@@ -592,6 +633,8 @@ def test_data_that_cannot_be_right_are_refused():
     refused("one class", y=np.zeros(len(y)))
     refused("one class", sample_weight=(y == 1).astype(float))
     refused("continuous", y=X[:, 0])
+    few = np.where(np.arange(len(y)) < 3, "few", "many")
+    refused("class 'few' has 3: give more rows", y=few, probability=True)
     spoilt = X.copy()
     spoilt[3, 1] = np.nan
     refused("NaN", X=spoilt)

@@ -148,6 +148,52 @@ def test_weights_and_models_are_reference_tasks_too():
     assert TransferPrior().fit([many, weights[0], task(rng, 100)]).n_tasks_ == 5
 
 
+def classes_task(seed, k, n=400, d=50):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.argmax(X @ (rng.normal(size=(k, d)) * ([2.0] * 5 + [0.02] * (d - 5))).T, axis=1)
+
+
+@pytest.mark.parametrize("k", [3, 20])
+def test_tasks_of_many_classes_teach_though_no_draw_of_examples_has_all_of_them(k):
+    prior = TransferPrior().fit([classes_task(seed, k) for seed in range(8)])
+    assert prior.trust_ == 1.0
+    assert prior.covariance_[:5].min() > 5 * prior.covariance_[5:].max()
+
+
+def test_tasks_on_which_nothing_can_be_tried_out_are_named_and_have_no_say():
+    rng = np.random.default_rng(12)
+    tasks = [task(rng, 200) for _ in range(6)]
+    alone = TransferPrior().fit(tasks)
+    rare = np.r_[1, np.zeros(299, dtype=int)]  # in none of its draws, with random_state=0
+    with pytest.warns(UserWarning, match=r"on 1 of 7 reference tasks \(6\).*n_examples=40.*others decide"):
+        prior = TransferPrior().fit([*tasks, (rng.normal(size=(300, D)), rare)])
+    assert (prior.trust_, prior.spread_power_) == (alone.trust_, alone.spread_power_)
+    assert prior.trust_ > 0
+    with pytest.warns(UserWarning, match=r"2 of 2 reference tasks \(0, 2\).*fewer than 8 rows.*plain one"):
+        prior = TransferPrior().fit([task(rng, 7), np.ones(D), task(rng, 6)])
+    assert prior.trust_ == 0.0
+
+
+def test_whole_floats_are_numbers_and_integers_are_classes_unless_labels_says_otherwise():
+    rng = np.random.default_rng(13)
+    tasks = [(X, np.round(10 * y)) for X, y in (task(rng, 200) for _ in range(8))]
+    prior = TransferPrior().fit(tasks)
+    assert (prior.n_tasks_, prior.trust_) == (8, 1.0)
+    plain, informed = mean_scores(prior, SCALE)
+    assert informed > plain + 0.1
+    counts = [(X, y.astype(int)) for X, y in tasks]
+    assert_array_equal(TransferPrior(labels=False).fit(counts).covariance_, prior.covariance_)
+    grades = [(X, np.digitize(y, [-20, 20])) for X, y in tasks]
+    of_classes = TransferPrior().fit(grades)
+    assert of_classes.n_tasks_ == 24
+    as_floats = TransferPrior(labels=True).fit([(X, y.astype(float)) for X, y in grades])
+    assert_array_equal(as_floats.covariance_, of_classes.covariance_)
+    signs = [(X, np.where(y > 0, 1.0, -1.0)) for X, y in tasks]
+    names = [(X, np.where(y > 0, "up", "down")) for X, y in signs]
+    assert_array_equal(TransferPrior().fit(signs).covariance_, TransferPrior().fit(names).covariance_)
+
+
 def test_sparse_and_dense_tasks_teach_the_same():
     rng = np.random.default_rng(9)
     tasks = [task(rng, 150) for _ in range(6)]
@@ -219,6 +265,8 @@ def test_tasks_that_cannot_be_right_are_told(tasks, message):
         ({"regularization": -1.0}, ValueError, "regularization"),
         ({"regularization": "cv"}, ValueError, "regularization"),
         ({"n_examples": 2}, ValueError, "n_examples must be at least 4"),
+        ({"labels": "yes"}, ValueError, "labels .unless it is a bool. must be one of 'auto'"),
+        ({"labels": None}, ValueError, "labels"),
         ({"random_state": None}, TypeError, "random_state must be a whole number"),
     ],
 )

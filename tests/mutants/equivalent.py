@@ -35,7 +35,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the likelihood asks for no error of predictions",
     (
         "python/grls/nystrom_losses.py",
-        "return «1.0» if self.dispersion is None else float(self.dispersion)",
+        "return «1.0» if isinstance(self.dispersion, str) else float(self.dispersion)",
         "3.0",
     ): "families without a dispersion do not read it, and the one with it is refused without a number",
     (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from grls import NystromGRLSRegressor
+from grls import NystromGRLSClassifier, NystromGRLSRegressor
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -58,6 +58,37 @@ def test_frames_that_are_read_from_parquet_stay_together(folder, columns):
     assert apart.score(frame[[*columns, "y"]], "y") == pytest.approx(
         expected.score(TABLE[columns], TABLE.y), rel=1e-9
     )
+
+
+@pytest.mark.parametrize("kind", ["string[pyarrow]", "str", "category", "Int64", "boolean", "int64"])
+def test_labels_of_any_type_are_learnt_by_name_and_as_a_series(kind):
+    right = TABLE.c0 > 0
+    labels = right.map({True: "x", False: "z"}) if kind in ("string[pyarrow]", "str", "category") else right
+    table = TABLE[["c0", "c1"]].assign(k=labels.astype(kind))
+    X, y = table[["c0", "c1"]], np.asarray(table["k"])
+    expected = NystromGRLSClassifier(n_centers=20).fit(X, y)
+    frame = dd.from_pandas(table, npartitions=4)
+    apart = frame[["c0", "c1"]], frame["k"]
+    for rows, target in ((frame, "k"), apart):
+        fitted = on_dask.NystromGRLSClassifier(n_centers=20).fit(rows, target)
+        assert_array_equal(fitted.classes_, expected.classes_)
+        assert_allclose(fitted.decision_function(X), expected.decision_function(X), atol=1e-8)
+        assert fitted.score(rows, target) == pytest.approx(expected.score(X, y), rel=1e-12)
+
+
+def test_weights_of_a_type_of_pandas_are_weights(folder):
+    weights = (TABLE.w > 1).astype("Int64") + 1
+    frame = dd.from_pandas(TABLE[["c0", "c1", "y"]].assign(w=weights), npartitions=4)
+    fitted = model().fit(frame[["c0", "c1"]], frame["y"], frame["w"])
+    expected = model(NystromGRLSRegressor).fit(TABLE[["c0", "c1"]], TABLE.y, weights.to_numpy(float))
+    assert_allclose(fitted.predict(TABLE[["c0", "c1"]]), expected.predict(TABLE[["c0", "c1"]]), atol=1e-8)
+
+
+def test_rows_whose_distances_leave_single_precision_are_refused_on_a_cluster_too():
+    frame = dd.from_pandas(TABLE[["c0", "c1"]] * 2.0**64, npartitions=4)
+    y = dd.from_pandas(TABLE["y"], npartitions=4)
+    with pytest.raises(ValueError, match=r'partition \d: rows of X are .* works for .* precision="double"'):
+        model(precision="single").fit(frame, y)
 
 
 def test_filtered_frames_and_arrays_of_frames_stay_together(folder):

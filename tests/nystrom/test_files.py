@@ -195,6 +195,79 @@ def test_a_bad_cell_far_down_a_csv_file_is_named(tmp_path):
         model().fit(tmp_path / "t.csv", "y")
 
 
+def long_csv(folder, **columns):
+    """Write a file with other cells in row 50,000, beyond what types are inferred from; return its rows."""
+    rng = np.random.default_rng(0)
+    long = pd.DataFrame({"a": rng.integers(0, 9, 60_000), "b": rng.uniform(-1, 1, 60_000)})
+    long = long.assign(label=2**53 + rng.integers(0, 3, 60_000), y=rng.integers(0, 9, 60_000), more=10**9)
+    cells = long.astype(str)
+    for name, value in columns.items():
+        cells.loc[50_000, name] = value
+    cells.to_csv(folder / "t.csv", index=False)
+    return pd.read_csv(folder / "t.csv")
+
+
+def test_whole_numbers_of_csv_may_have_decimals_far_down(tmp_path, monkeypatch):
+    monkeypatch.setattr("grls._nystrom.files._BLOCK_BYTES", 8 * 3 * 7_000)
+    table = long_csv(tmp_path, a="0.5", y="2.25")
+    rows = Files(tmp_path / "t.csv", columns=["a", "b"])
+    parameters = {"kernel": Gaussian(2.0), "n_centers": 30, "regularization": 1e-3}
+    read = NystromGRLSRegressor(**parameters).fit(rows, "y")
+    whole = NystromGRLSRegressor(**parameters).fit(table[["a", "b"]], table.y)
+    assert read.n_samples_seen_ == 60_000
+    assert_allclose(read.predict(table[["a", "b"]]), whole.predict(table[["a", "b"]]), atol=1e-8)
+    labels = NystromGRLSClassifier(**parameters).fit(rows, "label")  # which a float could not tell apart
+    assert labels.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+    read.predict_to_file(tmp_path / "t.csv", tmp_path / "out.parquet", keep="label")
+    out = pd.read_parquet(tmp_path / "out.parquet")
+    assert_array_equal(out["label"], table["label"])
+    assert_allclose(out["prediction"], read.predict(table[["a", "b"]]), rtol=1e-12)
+
+
+def test_text_far_down_a_csv_file_is_told_of_with_a_remedy(tmp_path):
+    remedy = r"leave the column out with Files\(path, exclude='a'\), or convert the file to Parquet"
+    long_csv(tmp_path, a="oops")
+    with pytest.raises(ValueError, match=rf"t\.csv: column 'a': .*'oops'.*{remedy}"):
+        model().fit(Files(tmp_path / "t.csv", columns=["a", "b"]), "y")
+    fitted = model().fit(TABLE[["b"]], TABLE.y)
+    table = long_csv(tmp_path, a="0.5")
+    with pytest.raises(ValueError, match=remedy):  # what is kept has the type of its first rows
+        fitted.predict_to_file(tmp_path / "t.csv", tmp_path / "out.csv", keep="a")
+    fitted.predict_to_file(tmp_path / "t.csv", tmp_path / "out.csv", keep="label")
+    assert_array_equal(pd.read_csv(tmp_path / "out.csv")["label"], table["label"])
+
+
+def test_an_index_of_pandas_is_no_predictor_and_can_be_named(tmp_path):
+    named = TABLE.assign(when=pd.date_range("2020-01-01", periods=600)).set_index("when")
+    for table in (TABLE[TABLE.a > -2].iloc[::-1], named):
+        table[["a", "b", "y"]].to_parquet(tmp_path / "t.parquet")
+        whole = model().fit(table[["a", "b"]], table.y)
+        for rows in (tmp_path / "t.parquet", pa.parquet.ParquetFile(tmp_path / "t.parquet")):
+            read = model().fit(rows, "y")
+            assert list(read.feature_names_in_) == ["a", "b"]
+            assert_allclose(read.predict(TABLE[["a", "b"]]), whole.predict(TABLE[["a", "b"]]), atol=1e-9)
+    fitted = model().fit(TABLE[["a", "b"]], TABLE.y)
+    TABLE.set_index("a").to_parquet(tmp_path / "t.parquet")
+    fitted.predict_to_file(tmp_path / "t.parquet", tmp_path / "out.csv", keep="a")
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert_allclose(out["a"], TABLE.a, rtol=1e-12)
+    assert_allclose(out["prediction"], fitted.predict(TABLE[["a", "b"]]), rtol=1e-9)
+    again = model().fit(Files(tmp_path / "t.parquet", columns=["a", "b"]), "y")
+    assert_allclose(again.predict(TABLE[["a", "b"]]), fitted.predict(TABLE[["a", "b"]]), atol=1e-9)
+
+
+def test_a_folder_has_its_compressed_files_too(tmp_path):
+    TABLE[:200].to_csv(tmp_path / "a.csv.gz", index=False)
+    (tmp_path / "notes.txt.gz").write_bytes(b"")
+    rows = Files(tmp_path, columns=["a", "b"])
+    assert model().fit(rows, "y").n_samples_seen_ == 200
+    TABLE[200:].to_csv(tmp_path / "b.csv", index=False)
+    assert model().fit(rows, "y").n_samples_seen_ == 600
+    (tmp_path / "c.parquet.gz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"\.csv\.gz are read, and this is none"):
+        model().fit(tmp_path / "c.parquet.gz", "y")
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

@@ -23,7 +23,8 @@ from grls import (
 from grls._nystrom import centers as _centers
 from grls._nystrom import sums as _sums
 from grls._nystrom.plan import Plan
-from grls.features import Columns
+from grls._solvers.rows import fits_single
+from grls.features import Columns, PolynomialTrend
 from grls.kernels import Gaussian, Laplace, Linear, Log, Multiquadric, Sigmoid, ThinPlate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -553,6 +554,29 @@ def test_models_whose_kernels_only_look_the_same_are_not_merged():
     assert models[0].merge(models[1]).n_samples_seen_ == 120
 
 
+@pytest.mark.parametrize("trend", ["constant", "linear", PolynomialTrend(2)])
+@pytest.mark.parametrize("regularization", ["gcv", "holdout", "reml"])
+def test_models_with_a_trend_and_the_same_centres_are_merged(trend, regularization):
+    parameters = {"features": trend, "centers": X[:50], "regularization": regularization}
+    order = np.argsort(X[:, 0])  # the middle of the rows is another in each block
+    parts = [model(**parameters).partial_fit(X[rows], Y[rows, 0]) for rows in np.array_split(order, 3)]
+    whole = model(**parameters).fit(X, Y[:, 0])
+    merged = parts[0].merge(*parts[1:])
+    assert merged.n_samples_seen_ == 240
+    assert_allclose(merged.predict(X_NEW), whole.predict(X_NEW), atol=1e-7)
+    assert_allclose(merged.feature_coef_, whole.feature_coef_, atol=1e-6)
+    assert_allclose(merged.feature_coef_std_, whole.feature_coef_std_, rtol=1e-5)
+
+
+def test_a_merge_that_is_refused_says_what_may_differ():
+    first, second = (
+        model(kernel="gaussian", centers=X[:40]).partial_fit(X[rows], Y[rows])
+        for rows in (slice(99), slice(99, 240))
+    )
+    with pytest.raises(ValueError, match=r'numbers \(no "median".*fitted to no data, feature_variance=inf'):
+        first.merge(second)
+
+
 def test_models_that_do_not_match_are_not_merged():
     first = model().partial_fit(X[:100], Y[:100])
     with pytest.raises(ValueError, match="different centres"):
@@ -705,6 +729,43 @@ def test_a_kernel_that_is_a_function_works_in_every_solver():
 def test_single_precision_is_close():
     double, single = (model(precision=p, regularization=1e-4).fit(X, Y) for p in ("double", "single"))
     assert_allclose(single.predict(X_NEW), double.predict(X_NEW), atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [2.0**64, 2.0**-64])
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_rows_whose_distances_leave_single_precision_are_refused_there(unit, solver):
+    options = {"kernel": Gaussian(0.8 * unit), "regularization": 1e-3, "solver": solver, "tol": 1e-10}
+    rows, options["centers"] = unit * X, unit * X[:60]
+    single = model(**options, precision="single")
+    refused = pytest.raises(ValueError, match=r'rows of X are .* works for .*, or precision="double"')
+    with refused:
+        single.fit(rows, Y)
+    with refused:
+        single.fit([(rows[:100], Y[:100]), (rows[100:], Y[100:])])
+    if solver == "cholesky":
+        with refused:
+            single.partial_fit(rows, Y)
+    usual = model(regularization=1e-3, centers=X[:60]).fit(X, Y).predict(X_NEW)
+    assert_allclose(model(**options).fit(rows, Y).predict(unit * X_NEW), usual, atol=1e-6)
+
+
+def test_a_row_that_leaves_single_precision_far_from_the_centres_is_refused():
+    single = model(precision="single").partial_fit(X, Y)
+    with pytest.raises(ValueError, match="block 1: rows of X are 1e\\+20 apart"):
+        single.partial_fit(np.full((1, 3), 1e20), Y[:1])
+    assert single.partial_fit(single.X_fit_[:1] + 1e-16, Y[:1]).n_samples_seen_ == 241  # near a centre
+
+
+def test_what_fits_single_precision_is_told_of_any_rows():
+    S = sparse.csr_matrix(X)
+    for rows in (X, S, X[:0], np.ones((3, 2)), np.ones((3, 0)), 1e30 + np.zeros((3, 2))):
+        assert fits_single(rows)
+    for rows in (1e20 * X, 1e-20 * X, 1e20 * S, 1e-20 * S, np.array([[-1e308], [1e308]])):
+        assert not fits_single(rows)
+    assert fits_single(X, X[:1] + 1e-16)
+    assert not fits_single(X, X + 1e20)
+    assert not fits_single(X[:0], 1e20 * X)
+    assert fits_single(S, X)
 
 
 def test_progress_is_told_when_asked_for(capsys):

@@ -9,6 +9,7 @@ from grls.features import Columns
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.preprocessing import SplineTransformer
@@ -110,6 +111,18 @@ def test_workers_of_joblib_give_what_the_array_gives():
         OneVsRestClassifier(balanced, n_jobs=n).fit(X, labels).decision_function(X[:100]) for n in (1, 2)
     )
     assert_allclose(two, one, rtol=1e-9, atol=1e-9)
+
+
+def test_a_block_may_lack_the_class_that_has_a_weight():
+    X = RNG.normal(size=(90, 2))
+    y = np.sort(np.array(["a", "b", "c"])[np.arange(90) % 3])
+    y[[0, 29]] = "b", "c"
+    model = NystromGRLSClassifier(Gaussian(1.0), centers=X[::3], regularization=0.1, class_weight={"a": 5.0})
+    whole = model.fit(X, y).decision_function(X)
+    blocks = clone(model)
+    for rows in (slice(0, 30), slice(30, 90)):
+        blocks.partial_fit(X[rows], y[rows])
+    assert_allclose(blocks.decision_function(X), whole, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("features", ["constant", "linear"])

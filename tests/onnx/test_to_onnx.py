@@ -179,6 +179,9 @@ CLASSIFIERS = {
     ).fit(P, L),
     "margins without ties": lambda P, L: SVMGBClassifier(Gaussian(0.1), break_ties=True, C=1.0).fit(P, L),
     "calibrated margins": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C=1.0).fit(P, L),
+    "calibrated margins of pairs": lambda P, L: SVMGBClassifier(
+        Gaussian(1.0), probability=True, decision_function_shape="ovo", C=1.0
+    ).fit(P, L),
     "margins by folds": lambda P, L: SVMGBClassifier(Gaussian(1.0), probability=True, C="cv").fit(P, L),
     "centres": lambda P, L: NystromGRLSClassifier(n_centers=30).fit(P, L),
     "prior": lambda P, L: PriorRLSClassifier(regularization="loo").fit(P, L),

@@ -4,6 +4,7 @@ import copy
 import functools
 import inspect
 import json
+import operator
 import os
 import pickle
 import re
@@ -674,3 +675,16 @@ def test_without_skops_it_is_said_what_to_install(saved, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match="pip install skops"):
         grls.load(saved)
+
+
+def test_a_kernel_of_too_many_terms_is_refused_in_plain_words(tmp_path):
+    terms = functools.reduce(operator.add, [Gaussian(1.0 + i) for i in range(400)])
+    with pytest.raises(TypeError, match="Sum holds parts within parts, too many of them for a file"):
+        grls.save(terms, tmp_path / "terms.grls")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["MetadataRequest", "MethodMetadataRequest"])
+def test_searches_of_older_versions_of_scikit_learn_are_no_strangers(name):
+    """They keep what was asked of metadata, which newer ones do not."""
+    assert f"sklearn.utils._metadata_requests.{name}" in saving._trusted()

@@ -106,6 +106,16 @@ def test_rows_given_twice_count_as_two():
     assert_allclose(twice.regularization_, direct.regularization_, rtol=0.4)
 
 
+@pytest.mark.parametrize("criterion", ["gcv", "reml"])
+def test_weights_that_repeat_rows_exactly_are_told_from_counts(criterion):
+    x, y, weights = X[:60], Y[:60, 0], 3 * WEIGHTS[:60]
+    for model in pair(kernel=Matern(0.5), regularization=criterion):
+        with pytest.warns(UserWarning, match="chose the smallest regularization it tried, for sample_weight"):
+            model.fit(x, y, weights)
+        assert len(model.fit_warnings_) == 1
+        assert model.fit(x, y, weights / weights.mean()).fit_warnings_ == []
+
+
 def test_conditionally_definite_kernels_and_classifiers_choose_too():
     direct, free = (m.fit(X, Y[:, 0]) for m in pair(kernel=ThinPlate(), regularization="reml"))
     assert_allclose(np.log(free.regularization_), np.log(direct.regularization_), atol=0.4)

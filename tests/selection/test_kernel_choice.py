@@ -69,6 +69,27 @@ def test_neither_units_nor_the_order_of_rows_matter(estimator, m):
     assert_allclose(getattr(estimator().fit(X[order], y[order]), values)(X), as_given, atol=1e-6)
 
 
+def test_of_few_rows_the_widths_are_those_of_the_optimum_whatever_the_order():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0, 5, (60, 2))
+    signal = np.sin(X[:, 0]) + 0.3 * X[:, 1]
+    rng.uniform(0, 5, (9, 2))
+    y = signal + 0.2 * rng.normal(size=60)
+    as_given = GRLSRegressor().fit(X, y).kernel_
+    for order in (np.random.default_rng(seed).permutation(60) for seed in (0, 5)):
+        moved = GRLSRegressor().fit(X[order], y[order]).kernel_
+        assert type(moved) is type(as_given)
+        assert_allclose(moved.sigma, as_given.sigma, rtol=0.03)
+    tuned = GRLSRegressor(as_given, regularization="reml", optimize=True).fit(X, y)
+    fixed = GRLSRegressor(as_given, regularization="reml").fit(X, y)
+    assert fixed.criterion_path_.min() < tuned.criterion_path_.min() + 0.1
+
+
+def test_values_without_noise_are_followed_to_the_edge_of_definite_matrices():
+    X = np.linspace(0, 1, 60)[:, None]
+    assert GRLSRegressor().fit(X, X[:, 0]).loo_score_ > 0.999999
+
+
 def test_one_column_in_other_units_does_not_take_the_fit_away():
     X, y = table(m=200, d=3)
     spoilt = X * [1.0, 1.0, 1e6]

@@ -80,6 +80,10 @@ class RowReading(KernelMachine):
         first = next(reading, None)
         if first is None:
             raise ValueError("there are no blocks: nothing is there to fit")
+        if self._kernel_to_start_from(first.X).reads_given:
+            raise ValueError(
+                "rows that come in blocks need numbers and a kernel without views: name its columns instead"
+            )
         low, high = first.X.min(axis=0).astype(float), first.X.max(axis=0).astype(float)
         pool = Pool(SAMPLE, seed)
         pool.add(first.X, first.y)
@@ -105,8 +109,6 @@ class RowReading(KernelMachine):
 
     def _shared(self, pool: Pool, first: Samples, low: FloatArray, high: FloatArray) -> Data:
         """Return what all blocks share, from a sample of their rows."""
-        if kernels.as_kernel(self.kernel).reads_given:
-            raise ValueError("rows that come in blocks need a kernel without views: name its columns instead")
         frame = first.frame
         rows = pool.X if frame is None else type(frame)(pool.X, columns=frame.columns)
         free = FreeFeatures.fit_to_sample(self.features, rows, pool.y)

@@ -39,6 +39,7 @@ from .samples import (
     fit_features,
     frame_of,
     given_rows,
+    own_copy,
     require_room_for_columns,
 )
 
@@ -109,17 +110,24 @@ class KernelEstimator(Estimator):
 
     def _kernel_to_start_from(self, X: Any) -> kernels.Kernel:
         """Return the kernel of the parameter; where it is left to the data, one for the first step."""
-        return kernels.as_kernel(self.kernel)
+        return kernels.as_kernel(self.kernel).reading(X)
 
     def _validate(self, X: Any, *y: Any, **options: Any) -> Any:
-        kernel = self.kernel if options.get("reset", True) else getattr(self, "kernel_", self.kernel)
+        fits = options.get("reset", True) or "_stages" in vars(self)  # the next blocks of a fit too
+        kernel = self.kernel if fits else getattr(self, "kernel_", self.kernel)
         if not (isinstance(kernel, kernels.Kernel) and kernel.reads_given):
             try:
                 return super()._validate(X, *y, **options)
-            except ValueError as error:
+            except (ValueError, TypeError) as error:
                 if is_table_of_numbers(X):
                     raise
-                remedy = "text needs a kernel on a view of it, such as Linear().after(TfidfVectorizer())"
+                # Text and dates beside the columns that the kernel names are for the features, or for nobody.
+                if fits and isinstance(kernel, kernels.Kernel) and kernel.names_columns:
+                    return self._validate_raw(X, *y, **options)
+                if isinstance(error, TypeError):
+                    raise
+                remedy = "text needs a kernel on a view of it, such as Linear().after(TfidfVectorizer()), "
+                remedy += "or one that names its columns, kernel.on(columns)"
                 raise ValueError(f"{error}; {remedy}") from error
         if not is_table_of_numbers(X):
             return self._validate_raw(X, *y, **options)
@@ -133,12 +141,16 @@ class KernelEstimator(Estimator):
         rows = as_rows(X)
         features = getattr(self, "features", None)
         if isinstance(features, str) and features in ("linear", "quadratic"):
-            raise ValueError(f"features={features!r} needs rows of numbers, and X has text")
+            raise ValueError(
+                f"features={features!r} needs rows of numbers, and X has text: name columns, "
+                "features=Columns([...])"
+            )
         if rows.shape[0] == 0:
             raise ValueError("there are no rows: X has 0 samples")
         validate_data(self, rows, reset=reset, skip_check_array=True)
         if not y:
             return rows
+        refuse_dates(y[0], "y")
         values = _check_y(y[0], estimator=self, **options)
         check_consistent_length(rows, values)
         return rows, values
@@ -371,8 +383,12 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     def _samples(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> Samples:
         kernel = self._checked_kernel(X)
+        # The model looks at them again after the fit, when the caller may have changed what was given.
+        targets, weights = targets.copy(), None if weights is None else weights.copy()
         if kernel.reads_given:
             return counted(Samples(X, given_rows(raw, X), y, targets, weights))
+        if not kernel.pairwise:
+            X = own_copy(X, raw)
         frame = None if kernel.pairwise else frame_of(raw)
         return counted(Samples(X, frame, y, targets, weights), kernel)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._out_of_fold import values_out_of_fold
 from .._selection.folds import drawn
 from .._selection.held_out import Lines, Setting, Trial, gains, search
 from .._validation import FloatArray
@@ -26,6 +28,7 @@ from .progress import Stages
 from .samples import Samples
 
 _FEWEST_ROWS, _SHARE = 1000, 3  # rows of a search: all up to so many, then one in so many
+_REFITS = 5  # folds that are held out for probabilities alone
 _WIDTHS = 2.0 ** np.arange(-2, 3)  # of a kernel, times that which least squares found best
 
 
@@ -86,6 +89,17 @@ def _spread_out(values: NDArray[Any], rows: NDArray[np.intp], machines: Machines
     return out
 
 
+def _require_folds(y: Any, classes: Any) -> None:
+    """ValueError where a class has fewer rows than there are folds that hold out some of each."""
+    sizes = np.bincount(np.searchsorted(classes, y), minlength=len(classes))
+    if sizes.min() < _REFITS:
+        label = classes.tolist()[int(sizes.argmin())]
+        raise ValueError(
+            f"probability=True with a given C holds out rows of every class in {_REFITS} folds, and class "
+            f'{label!r} has {sizes.min()}: give more rows of it, or let folds choose C="cv"'
+        )
+
+
 class ChosenInFolds(ChosenWidth):
     """A support vector machine that may hold rows out: parameters `C`, `feature_variance`, `probability`."""
 
@@ -141,15 +155,32 @@ class ChosenInFolds(ChosenWidth):
             return values
         return scores_of(values, self.pairs_, len(self.classes_))
 
-    def _calibrate_by_refits(self, X: Any, y: Any, weights: FloatArray | None) -> None:
-        """Make decision values probabilities, by those of rows held out in five more fits."""
-        from sklearn.calibration import CalibratedClassifierCV  # only where it is used: it is not light
+    def _calibrate_by_refits(
+        self, X: Any, y: Any, weights: FloatArray | None, counted: NDArray[np.bool_]
+    ) -> None:
+        """Make decision values probabilities, by those of rows held out in five more fits.
 
-        uncalibrated = clone(self).set_params(probability=False, warm_start=False)
-        if get_config()["enable_metadata_routing"]:
-            uncalibrated.set_fit_request(sample_weight=True)
-        self.calibrated_ = CalibratedClassifierCV(uncalibrated, ensemble=False)
-        self.calibrated_.fit(X, y, sample_weight=weights)
+        Rows that are not `counted` are none, and their classes may be none.
+        """
+        model = clone(self).set_params(probability=False, warm_start=False, decision_function_shape="ovr")
+        if isinstance(self.class_weight, Mapping):
+            known = {label: cost for label, cost in self.class_weight.items() if label in self.classes_}
+            model.set_params(class_weight=known)
+        rows = np.flatnonzero(counted)
+        if len(rows) < len(y):
+            X, y = _safe_split(self, X, y, rows, rows)
+            weights = None if weights is None else weights[rows]
+        _require_folds(y, self.classes_)
+        values = values_out_of_fold(
+            model,
+            X,
+            y,
+            self.classes_,
+            cv=StratifiedKFold(_REFITS),
+            method="decision_function",
+            sample_weight=weights,
+        )
+        self.calibrated_ = calibrated(values.reshape(len(y), -1), y, self.classes_, weights)
         self._stages.done("calibration")
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
@@ -167,8 +198,8 @@ class ChosenInFolds(ChosenWidth):
             In the order of ``classes_``.
         """
         check_is_fitted(self, "calibrated_")
-        given = self._as_scores(self._pair_values(X)) if hasattr(self, "cv_fold_") else X
-        probabilities = np.asarray(self.calibrated_.predict_proba(given))
+        scores = self._as_scores(self._pair_values(X))
+        probabilities = np.asarray(self.calibrated_.predict_proba(scores))
         if not np.isfinite(probabilities).all():
             raise ValueError(
                 "the calibrated probabilities are not finite: the model was changed after the fit"

@@ -8,26 +8,60 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import FloatArray, sample_weights
+from .._validation import FloatArray, sample_weights, shown
 from .._warnings import recorded
+from ..features._labels import require_labels
 from .samples import with_groups
 
 C = TypeVar("C", bound="Classification")
 
 
-def class_weighted(class_weight: Any, labels: Any, weights: FloatArray | None) -> FloatArray | None:
-    """Return the sample weights times those of the classes; a sample of weight zero balances no class."""
+def class_weighted(
+    class_weight: Any, labels: Any, weights: FloatArray | None, *, whole: bool = True
+) -> FloatArray | None:
+    """Return the sample weights times those of the classes; a sample of weight zero balances no class.
+
+    `whole`: these are all the labels there are, so that a class that is not among them is a slip.
+    """
     if class_weight is None:
         return weights
+    if whole:
+        _require_known(class_weight, labels)
     out = np.ones(len(labels)) if weights is None else weights.copy()
     counted = out > 0
-    out[counted] *= compute_sample_weight(class_weight, labels[counted])
+    classes, place = np.unique(labels[counted], return_inverse=True)
+    out[counted] *= weights_of_classes(class_weight, classes, labels[counted])[place]
     if not np.any(out > 0):
         raise ValueError("class_weight is zero for every class: nothing is left to fit")
     return out
+
+
+def weights_of_classes(class_weight: Any, classes: Any, labels: Any) -> FloatArray:
+    """Return the weight of each class of the labels that count; of any other it does not matter."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes])
+
+
+def _require_known(class_weight: Any, labels: Any) -> None:
+    """ValueError where class_weight names something in place of a class."""
+    if not isinstance(class_weight, Mapping):
+        return
+    classes = np.unique(labels).tolist()
+    unknown = [label for label in class_weight if label not in classes]
+    unnamed = [label for label in classes if label not in class_weight]
+    if unknown and unnamed:
+        raise ValueError(
+            f"class_weight names {shown(unknown)}, which no row has as its label, and not the classes "
+            f"{shown(unnamed)}: are its keys labels as they are in y?"
+        )
 
 
 def row_counts(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray | None:
@@ -35,13 +69,8 @@ def row_counts(estimator: Any, labels: Any, weights: FloatArray | None) -> Float
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is None or weights is None:
         return weights
-    if not isinstance(class_weight, str | Mapping):
-        raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
-    if isinstance(class_weight, str):
-        costs = compute_sample_weight(class_weight, labels)
-    else:
-        costs = np.array([class_weight.get(label, 1.0) for label in labels])
-    return np.asarray(weights / costs)
+    classes, place = np.unique(labels, return_inverse=True)
+    return np.asarray(weights / weights_of_classes(class_weight, classes, labels)[place])
 
 
 _NAMES = "biuUS"  # kinds of arrays whose values can be nothing but labels
@@ -149,6 +178,7 @@ class Classification(OneVersusAll):
     def _fit_labels(self: C, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> C:
         with self._timed_fit(), recorded() as messages:
             self._check_parameters()
+            require_labels(y)
             checked, labels = self._validate(X, y)
             weights = class_weighted(self.class_weight, labels, sample_weights(sample_weight, checked))
             self.classes_, targets = encode(labels, weights)

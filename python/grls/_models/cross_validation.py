@@ -23,10 +23,10 @@ class LeftOutRows:
     """Rows as the model without them sees them: one entry for each time that a row was left out.
 
     Where every row is left out once, as by k folds, the entries are in the order of the training rows, so
-    that they stand beside y; otherwise fold by fold. Rows of weight zero are no rows.
+    that they stand beside the targets of the fit; otherwise fold by fold. Rows of weight zero are no rows.
     """
 
-    rows: NDArray[np.intp]  # (n,): which training row
+    rows: NDArray[np.intp]  # (n,): which row of the fit; `as_given` says which of those given
     fold: NDArray[np.intp]  # (n,): with which fold it was left out
     values: FloatArray  # (n, k): of the model function there
     targets: FloatArray  # (n, k)
@@ -38,12 +38,13 @@ class CrossValidation:
     """What `GRLSRegressor.cross_validate` returns.
 
     Every array has an entry for each time that a row was left out. Where every row is left out once, as by k
-    folds, these are in the order of the training rows; otherwise fold by fold.
+    folds, these are in the order of the training rows; otherwise fold by fold. Rows of weight zero are never
+    left out: the targets beside the entries are ``y[rows]``.
 
     Attributes
     ----------
     rows, fold : ndarrays of shape (n,)
-        The training row, and the fold with which it was left out.
+        The training row, a position among those given to `fit`, and the fold with which it was left out.
     predictions, residuals : ndarrays of shape (n,) or (n, k)
         By the model without the fold, and what they miss the targets by.
     std : ndarray of shape (n,) or (n, k)
@@ -93,12 +94,13 @@ class ClassifierCrossValidation:
     """What `GRLSClassifier.cross_validate` returns.
 
     Every array has an entry for each time that a row was left out. Where every row is left out once, as by k
-    folds, these are in the order of the training rows; otherwise fold by fold.
+    folds, these are in the order of the training rows; otherwise fold by fold. Rows of weight zero are never
+    left out: the targets beside the entries are ``y[rows]``.
 
     Attributes
     ----------
     rows, fold : ndarrays of shape (n,)
-        The training row, and the fold with which it was left out.
+        The training row, a position among those given to `fit`, and the fold with which it was left out.
     decision : ndarray of shape (n,) or (n, n_classes)
         Decision values of the model without the fold.
     predictions : ndarray of shape (n,)
@@ -148,41 +150,56 @@ def leave_out(model: Any, cv: Any, groups: Any, y: Any) -> LeftOutRows:
     return _by_groups(model, fitted, tests, trains, variances)
 
 
+def as_given(model: Any, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where rows of the fit were among those given."""
+    return rows if model._rows_fit is None else np.asarray(model._rows_fit[rows], dtype=np.intp)
+
+
 def _splits(
     model: Any, fitted: FittedProblem, cv: Any, groups: Any, y: Any
 ) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
-    """Return the rows that each fold tests, and those that it trains with."""
+    """Return the rows of the fit that each fold tests, and those that it trains with."""
     m = len(fitted.targets)
     labels = model._labels_fit
     if groups is not None:
-        n_given = m if model._rows_fit is None or len(groups) == m else len(groups)
-        labels = encoded(groups, n_given)[0]
-        if n_given != m:
-            if n_given <= int(model._rows_fit.max()):
-                raise ValueError(f"groups must name a group for each row of the fit, got {n_given} for {m}")
-            labels = labels[model._rows_fit]
+        counts_only = model._rows_fit is None or len(groups) == m
+        labels = encoded(groups, m if counts_only else model._n_given_fit)[0]
+        labels = labels if counts_only else labels[model._rows_fit]
     splitter = check_cv(cv, fitted.targets[:, 0] if y is None else y, classifier=y is not None)
+    place = np.arange(m)
+    is_listed = not (cv is None or isinstance(cv, int | np.integer) or hasattr(cv, "split"))
+    if is_listed and model._rows_fit is not None:
+        # Positions are those of the rows as given; a splitter sees the rows that count.
+        place = np.full(model._n_given_fit, -1)
+        place[model._rows_fit] = np.arange(m)
     tests: list[NDArray[np.intp]] = []
     trains: list[NDArray[np.intp]] = []
     for train, test in splitter.split(np.zeros((m, 1)), y, labels):
-        trains.append(_positions(train, m, len(trains)))
-        tests.append(_positions(test, m, len(tests)))
+        trains.append(_positions(train, place, len(trains)))
+        tests.append(_positions(test, place, len(tests)))
     if not tests:
         raise ValueError("cv has no folds: give at least one split into rows to train with and rows to test")
     return tests, trains
 
 
-def _positions(rows: Any, m: int, fold: int) -> NDArray[np.intp]:
-    """Return the rows of a fold as positions, given as such or as a mask; ValueError where they are none."""
-    given = np.asarray(rows)
-    if given.dtype == bool and given.shape == (m,):
-        return np.flatnonzero(given).astype(np.intp)
-    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
+def _positions(rows: Any, place: NDArray[np.intp], fold: int) -> NDArray[np.intp]:
+    """Return the rows of a fold, given as positions or as a mask, by their `place` in the fit; −1: none."""
+    given, n = np.asarray(rows), len(place)
+    if given.dtype == bool and given.shape == (n,):
+        given = np.flatnonzero(given)
+    elif given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
         raise ValueError(f"fold {fold} of cv must hold positions of rows, got {given!r}")
-    if given.min() < 0 or given.max() >= m:
+    elif given.min() < 0 or given.max() >= n:
         wrong = int(given.min() if given.min() < 0 else given.max())
-        raise ValueError(f"fold {fold} of cv names row {wrong}, but the model was fitted to {m} rows")
-    return given.astype(np.intp)
+        raise ValueError(f"fold {fold} of cv names row {wrong}, but the model was fitted to {n} rows")
+    found = place[given]
+    found = found[found >= 0]
+    if len(found) == 0 and len(given):
+        raise ValueError(
+            f"fold {fold} of cv names only rows whose sample_weight is zero: leave out that fold, or give it "
+            "other rows"
+        )
+    return np.asarray(found, dtype=np.intp)
 
 
 def _by_groups(

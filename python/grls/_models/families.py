@@ -26,6 +26,9 @@ _LARGEST_EXPONENT = 300.0
 # nearly all mass at zero.
 _LEAST_SHAPE, _LARGEST_SHAPE = 1e-8, 1e4
 
+# Values that scatter less, in squares of their means, are their means: exponentials magnify rounding errors.
+NO_SCATTER = float((_LARGEST_EXPONENT * np.finfo(np.float64).eps) ** 2)
+
 Rows = Callable[[FloatArray, FloatArray, float], FloatArray]  # of y, η (or μ) and the shape
 
 
@@ -106,8 +109,13 @@ def _poisson_log_density(y: FloatArray, mu: FloatArray, a: float, dispersion: fl
 
 
 def _gamma_log_density(y: FloatArray, mu: FloatArray, a: float, dispersion: float) -> FloatArray:
-    k = 1 / dispersion
-    return np.asarray(k * np.log(k * y / mu) - k * y / mu - np.log(y) - gammaln(k))
+    # k log k − k − log Γ(k) loses all digits of large k: Stirling's series does not.
+    k, t = 1 / dispersion, np.log(y / mu)
+    if k < 1e4:
+        constant = k * np.log(k) - k - gammaln(k)
+    else:
+        constant = np.log(k / (2 * np.pi)) / 2 - (1 - 1 / (30 * k**2)) / (12 * k)
+    return np.asarray(constant - k * (np.expm1(t) - t) - np.log(y))
 
 
 def _negative_binomial_log_density(y: FloatArray, mu: FloatArray, a: float, dispersion: float) -> FloatArray:

@@ -27,6 +27,8 @@ class FamilySummary(SmoothRegression):
         notes = ["Standard errors take γ and the kernel as known (curvature of the loss at the minimum)."]
         if self._family.has_scale and isinstance(self.dispersion, str):
             notes.append("Dispersion: Pearson's statistic over the rows less the degrees of freedom.")
+        if self._scales_fit[p] == 0:
+            notes.append("The means are the values of y: no dispersion is left, the likelihood is infinite.")
         if self._family.shape is not None and isinstance(self.dispersion, str):
             notes.append("Dispersion α of the variance μ + αμ², by likelihood; taken as known.")
         if np.isfinite(self.feature_variance_):
@@ -60,8 +62,9 @@ class FamilySummary(SmoothRegression):
         a, scale, edf = float(self._shapes_fit[p]), float(self._scales_fit[p]), float(self._edf_fit[p])
         deviance, null = float(loss.deviances(f)[p]), float(loss.deviances(loss.null_functions())[p])
         left = self._rows_in_fit() - edf
-        densities = family.log_density(loss.y[:, p], loss.means(f)[:, p], a, scale)
-        likelihood = float(loss.s @ densities)
+        likelihood = np.nan  # of no dispersion it is infinite
+        if scale != 0:
+            likelihood = float(loss.s @ family.log_density(loss.y[:, p], loss.means(f)[:, p], a, scale))
         estimated = int(isinstance(self.dispersion, str) and (family.has_scale or family.shape is not None))
         pearson = float(loss.pearson(f)[p])
         values: list[Value] = [

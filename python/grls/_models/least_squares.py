@@ -89,6 +89,10 @@ class LeastSquaresMachine(GroupedMachine):
         self._check_solver()
         self._optimizes()
 
+    def _samples(self, X: Any, raw: Any, y: Any, targets: FloatArray, weights: FloatArray | None) -> Samples:
+        self._n_given_fit = len(targets)  # rows of weight zero are none of the samples
+        return super()._samples(X, raw, y, targets, weights)
+
     def _grouped(self) -> bool:
         # With a matrix of its own, every level is a feature as any other.
         return self.solver == "cg" and super()._grouped()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._validation import FloatArray
 from .families import Family
@@ -14,7 +15,12 @@ _HALVINGS = 60
 def mixture_quantiles(
     family: Family, eta: FloatArray, std: FloatArray, shape: float, scale: float, levels: FloatArray
 ) -> FloatArray:
-    """Return quantiles (n, q) of y, with log μ normal of mean η and standard deviation std, (n,)."""
+    """Return quantiles (n, q) of y, with log μ normal of mean η and standard deviation std, (n,).
+
+    Of scale zero an observation is its mean.
+    """
+    if scale == 0:
+        return family.mean(eta[:, None] + std[:, None] * ndtri(levels))
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     weights = weights / weights.sum()
     mu = family.mean(eta[:, None] + std[:, None] * nodes)  # (n, nodes)

@@ -159,6 +159,14 @@ def frame_of(X: Any) -> Any:
     return X if hasattr(X, "columns") else None
 
 
+def own_copy(X: Any, raw: Any) -> Any:
+    """Return rows that stay as they are whatever becomes of `raw`, which they were made of."""
+    if sparse.issparse(X):
+        values = getattr(raw, "data", None)  # of some formats no array
+        return X.copy() if isinstance(values, np.ndarray) and np.may_share_memory(X.data, values) else X
+    return X.copy() if X is raw or not X.flags.owndata else X
+
+
 def given_rows(X: Any, checked: Any) -> Any:
     """Return rows as transformers see them: a data frame X, else what `checked` is of it."""
     return X if hasattr(X, "columns") else checked

@@ -9,13 +9,15 @@ from scipy import stats
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._selection.regularization import warn_of_unusual_weights
+from .._selection.merged import merge
+from .._selection.regularization import warn_of_copies, warn_of_unusual_weights
 from .._selection.starts import drawn_rows
+from .._solvers.kernel_problem import KernelProblem
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray, real, sample_weights, target_columns
 from ..kernels.polynomials import polynomial_columns
 from .deviations import standard_deviations
-from .families import FAMILIES, Family, FamilyRows
+from .families import FAMILIES, NO_SCATTER, Family, FamilyRows
 from .family_loss import FamilyLoss
 from .predictive import mixture_quantiles
 from .regression import RegressionFunction
@@ -128,7 +130,8 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         self, training: Training, features: SolverFeatures, loss: FamilyLoss
     ) -> tuple[FamilyLoss, ChosenGamma, list[Minimum]]:
         """Return the loss with its dispersion, γ, and the minima."""
-        chooses = isinstance(self.regularization, str)
+        chooses, weights = isinstance(self.regularization, str), training.samples.weights
+        unusual = chooses and warn_of_unusual_weights(weights, self.regularization)
         for _ in range(2 if chooses and not self._has_given_shape() else 1):  # γ again for the right one
             chosen = self._choose_smooth(training, features, loss)
             start = loss.start() if chosen.start is None else chosen.start
@@ -143,13 +146,23 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
                 loss = loss.with_shapes(shapes)
                 if steady:
                     break
+        if chosen.selection is not None and not unusual and self._has_copies(training):
+            path = chosen.selection.path
+            warn_of_copies(self.regularization, self.regularization_grid, path, chosen.gamma)
         return loss, chosen, minima
+
+    @staticmethod
+    def _has_copies(training: Training) -> bool:
+        """Whether weights repeat rows, and no repetition differs from the first."""
+        samples, kernel = training.samples, training.kernel
+        assert kernel is not None
+        problem = KernelProblem(kernel, samples.X, training.T, None)
+        return merge(problem, samples.targets, samples.weights).copies
 
     def _choose_smooth(self, training: Training, features: SolverFeatures, loss: FamilyLoss) -> ChosenGamma:
         """Leave γ to the data, if it was left to them."""
         if not isinstance(self.regularization, str):
             return ChosenGamma(float(self.regularization))
-        warn_of_unusual_weights(training.samples.weights, self.regularization)
         most = most_rows_to_choose(loss.n_functions, features.T.shape[1])
         rows = drawn_rows(training.samples.X, most) if training.n_samples > most else None
         if rows is not None and not loss.y[rows].any(axis=0).all():
@@ -206,6 +219,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
             left = float(loss.s.sum()) - edf
             with np.errstate(divide="ignore", invalid="ignore"):
                 scales = np.where(left > 0, loss.pearson(state.f) / left, np.nan)
+            scales[scales <= NO_SCATTER] = 0.0
         self._edf_fit, self._scales_fit = edf, scales
         dispersions = scales if self._family.shape is None else loss.shapes
         self.dispersion_ = float(dispersions[0]) if self._one_output else dispersions
@@ -310,7 +324,8 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
             Between 0 and 1: how likely what is asked for lies inside.
         with_noise : bool, default=False
             Whether it is about new observations rather than the mean: quantiles of the family's distribution,
-            with a normal distribution of the logarithm of its mean.
+            with a normal distribution of the logarithm of its mean. Where the means of a gamma model are the
+            values of y, of dispersion zero, both ends are the mean.
         offset, exposure : float or array-like of shape (n,), default=None
             As in `predict`.
 

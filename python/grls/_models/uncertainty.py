@@ -15,7 +15,7 @@ from ..exceptions import ConfoundedFeaturesWarning
 from ..features._gradient import column_spreads
 from ..kernels.polynomials import polynomial_columns
 from .chosen import Chosen
-from .cross_validation import CrossValidation, leave_out
+from .cross_validation import CrossValidation, as_given, leave_out
 from .deviations import require_finite, standard_deviations
 from .fitted import FittedProblem
 from .gradient import function_gradient, require_differentiable
@@ -104,9 +104,11 @@ class Uncertainty(PosteriorFunction):
         ----------
         cv : int, "loo", splitter or iterable of splits, default=5
             The number of folds of scikit-learn's `KFold`; "loo", single rows (of several at the same point,
-            one of them); or any splitter, with what it does not train with left out.
+            one of them); or any splitter, with what it does not train with left out. A splitter sees the rows
+            of positive weight; splits that are listed hold positions among all rows given to `fit`.
         groups : array-like of shape (m,), default=None
-            For splitters of groups: that of each training row. Those of the fit by default.
+            For splitters of groups: that of each row given to `fit`, or of each of positive weight. Those of
+            the fit by default.
 
         Returns
         -------
@@ -134,7 +136,7 @@ class Uncertainty(PosteriorFunction):
             z = residuals / std
             log_score = -0.5 * (np.log(2 * np.pi) + z**2) - np.log(std)
         shaped = [self._shaped(part) for part in (found.values, residuals, std, z, log_score)]
-        return CrossValidation(found.rows, found.fold, *shaped)
+        return CrossValidation(as_given(self, found.rows), found.fold, *shaped)
 
     def predict(
         self,

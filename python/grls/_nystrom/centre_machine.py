@@ -34,6 +34,7 @@ from .._validation import (
     require_number_for_gradients,
     sample_weights,
 )
+from ..features import as_transformer
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import needed_polynomials, polynomial_columns, require_polynomials
 from . import centers as centers_
@@ -179,7 +180,7 @@ class CentreMachine(GroupedMachine):
         rows = _framed(pool.X, source.like)
         free = source.free
         if free is None:
-            free = FreeFeatures.fit_to_sample(self._free_features(), rows, pool.y)
+            free = self._sampled_features(pool, rows, source.like)
         kernel = source.kernel
         if kernel is None:
             kernel, points = self._fitted_kernel(pool.X, rows, pool.y)
@@ -195,6 +196,17 @@ class CentreMachine(GroupedMachine):
             elif kernel.reads_given and not had_views:  # the kernel that was chosen has a metric
                 points = kernel.view(pool.X)
         return Draft(source, free, kernel, points, record)
+
+    def _sampled_features(self, pool: Pool, rows: Any, like: Any) -> FreeFeatures:
+        """Return the features fitted to sampled rows; a trend is taken about the middle of given centres.
+
+        Models that see other rows then sum the same columns, and add up.
+        """
+        specification = self._free_features()
+        is_trend = hasattr(as_transformer(specification), "about_the_middle")
+        if is_trend and not isinstance(self.centers, str):
+            rows = _framed(self._given_centers(pool), like)
+        return FreeFeatures.fit_to_sample(specification, rows, pool.y)
 
     @staticmethod
     def _after_metric(
@@ -295,6 +307,10 @@ class CentreMachine(GroupedMachine):
     def _chosen_centers(self, kernel: kernels.Kernel, pool: Pool, points: Any, n_centers: int) -> Any:
         if isinstance(self.centers, str):
             return centers_.choose(self.centers, kernel, pool, points, n_centers)
+        return self._given_centers(pool)
+
+    def _given_centers(self, pool: Pool) -> Any:
+        """Return the centres that the user gave, as rows like those of the pool."""
         if not is_table_of_numbers(pool.X):
             return as_rows(self.centers)
         given = check_array(
@@ -313,7 +329,7 @@ class CentreMachine(GroupedMachine):
         self._stages.done("features")
         pool = self._pool(seed)
         pool.add(block.X, block.y)
-        kernel = None if self._chooses_kernel() else kernels.as_kernel(self.kernel)
+        kernel = None if self._chooses_kernel() else self._kernel_to_start_from(block.X)
         if kernel is None or not kernel.reads_given:
             return Source(pool, block.frame, [block], free)
         names = getattr(self, "feature_names_in_", None)

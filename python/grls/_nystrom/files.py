@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,7 @@ _FORMATS = {
     ".feather": "ipc",
     ".ipc": "ipc",
 }
+_READ = (*_FORMATS, ".csv.gz")
 
 
 def _arrow() -> Any:
@@ -43,9 +44,11 @@ class Files:
     ----------
     path : str, path or sequence of these
         A file, a folder, or a pattern such as ``"data/*.parquet"``. Parquet (.parquet, .pq), CSV with a
-        header (.csv) and Arrow files (.arrow, .feather, .ipc) are read, in the order of their names.
+        header (.csv, .csv.gz) and Arrow files (.arrow, .feather, .ipc) are read, in the order of their names.
+        What a column of CSV holds is told from the first MiB; whole numbers there may have decimals later.
     columns : str or sequence of str, default=None
-        The columns that are predictors. None: all that are not targets, weights or left out.
+        The columns that are predictors. None: all that are not targets, weights or left out, nor the index
+        of a data frame of pandas.
     exclude : str or sequence of str, default=()
         Columns that are no predictors, such as an identifier.
 
@@ -89,9 +92,9 @@ class Files:
 
 def _matching(path: str) -> list[Path]:
     if os.path.isdir(path):
-        inside = sorted(p for p in Path(path).iterdir() if p.suffix.lower() in _FORMATS)
+        inside = sorted(p for p in Path(path).iterdir() if _form(p) is not None)
         if not inside:
-            raise ValueError(f"the folder {path!r} has no file of {', '.join(_FORMATS)}")
+            raise ValueError(f"the folder {path!r} has no file of {', '.join(_READ)}")
         return inside
     if os.path.exists(path):
         return [Path(path)]
@@ -144,6 +147,9 @@ class Reader:
     one_target: bool
     weight: str | None
     keep: Sequence[str] = ()
+    # Columns of CSV with whole numbers in the first MiB, all that Arrow looks at, and decimals further down.
+    # Others stay whole: labels and levels are what they are in memory.
+    decimals: dict[Path, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[FileBlock]:
         """Read the files one after the other: no more than some blocks of one of them are in memory."""
@@ -152,7 +158,7 @@ class Reader:
         n_rows = 0
         paths = self.files.paths()
         for path in paths:
-            source = _opened(pa, path)
+            source = _opened(pa, path, self.decimals.get(path, ()))
             predictors = self._predictors(path, source.schema)
             kinds = {name: _is_number(pa, source.schema.field(name).type) for name in predictors}
             if first is None:
@@ -173,8 +179,11 @@ class Reader:
         for name in [*reserved, *(self.files.columns or []), *self.keep]:
             if name not in names:
                 raise ValueError(f"{path}: there is no column {name!r} among {shown(names)}")
-        wanted = names if self.files.columns is None else self.files.columns
         left_out = {*reserved, *self.files.exclude}
+        wanted = self.files.columns
+        if wanted is None:
+            index = _index_columns(schema)
+            wanted = [name for name in names if name not in index]
         predictors = [name for name in wanted if name not in left_out]
         if not predictors:
             raise ValueError(f"{path}: no column is left as a predictor beside {shown(sorted(left_out))}")
@@ -204,18 +213,32 @@ class Reader:
         rows = max(1, _BLOCK_BYTES // (8 * len(columns)))
         options: dict[str, Any] = {"columns": columns, "batch_size": rows}
         start = 0
-        try:
-            for batch in source.to_batches(**options, batch_readahead=1, fragment_readahead=1):
-                if batch.num_rows == 0:
-                    continue
-                where = f"{path}, rows {start} to {start + batch.num_rows - 1}"
-                yield self._block(pa, batch, predictors, where)
-                start += batch.num_rows
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{path}: {_with_names(str(error), list(source.schema.names))}") from error
+        while source is not None:
+            seen = 0
+            try:
+                for batch in source.to_batches(**options, batch_readahead=1, fragment_readahead=1):
+                    rest = batch.slice(max(0, start - seen))
+                    seen += batch.num_rows
+                    if rest.num_rows == 0:
+                        continue
+                    where = f"{path}, rows {start} to {seen - 1}"
+                    yield self._block(pa, rest, predictors, where)
+                    start = seen
+                source = None
+            except pa.ArrowInvalid as error:
+                source = self._reopened(pa, path, source.schema, error)
+
+    def _reopened(self, pa: Any, path: Path, schema: Any, error: Exception) -> Any:
+        """Return a CSV file that reads as numbers what was refused as no whole number; else ValueError."""
+        name = _column_of(str(error), list(schema.names))
+        # What is kept is written with the type that its first rows have.
+        if name is None or name in self.keep or not pa.types.is_integer(schema.field(name).type):
+            raise ValueError(f"{path}: {_with_remedy(str(error), name)}") from error
+        self.decimals.setdefault(path, []).append(name)
+        return _opened(pa, path, self.decimals[path])
 
     def _block(self, pa: Any, batch: Any, predictors: list[str], where: str) -> FileBlock:
-        frame = batch.to_pandas()
+        frame = batch.replace_schema_metadata(None).to_pandas()  # pandas would make columns its index again
         y = None
         if self.targets:
             y = frame[self.targets].to_numpy()
@@ -229,18 +252,28 @@ def _named(paths: list[Path]) -> str:
     return f"{paths[0]} has" if len(paths) == 1 else f"the {len(paths)} files from {paths[0]} on have"
 
 
-def _opened(pa: Any, path: Path) -> Any:
-    """Return a file as a data set; ValueError names it where it cannot be read."""
-    name = (
-        path.name.lower().removesuffix(".gz") if path.name.lower().endswith(".csv.gz") else path.name.lower()
-    )
-    form = _FORMATS.get(os.path.splitext(name)[1])
+def _form(path: Path) -> str | None:
+    """Return the format of a file by its ending; None where it is not read."""
+    name = path.name.lower()
+    return _FORMATS.get(os.path.splitext(name.removesuffix(".gz") if name.endswith(".csv.gz") else name)[1])
+
+
+def _opened(pa: Any, path: Path, decimals: Sequence[str] = ()) -> Any:
+    """Return a file as a data set; ValueError names it where it cannot be read.
+
+    `decimals`: columns of CSV that look like whole numbers at first, and are not.
+    """
+    form = _form(path)
     if form is None:
-        raise ValueError(f"{path}: files of {', '.join(_FORMATS)} are read, and this is none")
+        raise ValueError(f"{path}: files of {', '.join(_READ)} are read, and this is none")
     if path.stat().st_size == 0:
         raise ValueError(f"{path}: the file is empty, without even the names of columns")
+    reading: Any = form
+    if decimals:
+        options = pa.csv.ConvertOptions(column_types=dict.fromkeys(decimals, pa.float64()))
+        reading = pa.dataset.CsvFileFormat(convert_options=options)
     try:
-        return pa.dataset.dataset(str(path), format=form)
+        return pa.dataset.dataset(str(path), format=reading)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: it cannot be read as {form}: {error}") from error
 
@@ -252,15 +285,28 @@ def _is_number(pa: Any, kind: Any) -> bool:
     )
 
 
-def _with_names(message: str, names: list[str]) -> str:
-    """Return a message of Arrow's CSV reader with the name of the column that it counts."""
-    start = message.find("column #")
-    if start < 0:
+def _column_of(message: str, names: list[str]) -> str | None:
+    """Return the name of the column that a message of Arrow's CSV reader counts."""
+    _, found, rest = message.partition("column #")
+    digits = rest.split(":")[0].split(" ")[0]
+    return names[int(digits)] if found and digits.isdigit() and int(digits) < len(names) else None
+
+
+def _with_remedy(message: str, name: str | None) -> str:
+    """Return a message of Arrow's CSV reader about a cell of a column, and what to do about it."""
+    if name is None:
         return message
-    digits = message[start + 8 :].split(":")[0].split(" ")[0]
-    if not digits.isdigit() or int(digits) >= len(names):
-        return message
-    return f"column {names[int(digits)]!r}: {message}"
+    return (
+        f"column {name!r}: {message}; what the column holds was told from the first MiB of the file: mend "
+        f"the cell, leave the column out with Files(path, exclude={name!r}), or convert the file to Parquet, "
+        "which says what its columns hold"
+    )
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """Return the columns that are the index of a data frame of pandas, which in memory is no predictor."""
+    told = schema.pandas_metadata or {}
+    return [name for name in told.get("index_columns", []) if isinstance(name, str)]
 
 
 def explained(error: ValueError | TypeError, X: Any) -> str:

@@ -306,8 +306,10 @@ class NystromMachine(CentreMachine):
         ----------
         *others : models
             Made by ``partial_fit`` with the same centres, kernel and features: copies of one model that has
-            seen its first block, or models with the same `centers` array, a kernel without ``"median"``, and
-            features that depend on no data.
+            seen its first block, or models with the same `centers` array, a kernel that takes nothing from
+            the data (``"median"``, "auto", `optimize`, fitted views), features that take nothing from them
+            either ("constant", "linear" and other trends, functions, what ``FrozenEstimator`` wraps),
+            ``feature_variance=inf`` and, for "holdout", the same `validation_fraction` and `random_state`.
         solve : bool, default=True
             Whether to solve for the coefficients now; `solve` does it later.
 
@@ -326,7 +328,11 @@ class NystromMachine(CentreMachine):
                 if not plan.is_like(theirs.plan):
                     raise ValueError(
                         "the models stand on different centres, kernels or features: copy one model after "
-                        "its first block, or give all of them the same centers array and kernel width"
+                        "its first block, or give all of them the same centers array, a kernel whose "
+                        'parameters are numbers (no "median", "auto", optimize, fitted views or linear part '
+                        "of columns far from the origin), features that are fitted to no data, "
+                        'feature_variance=inf and, with regularization="holdout", the same '
+                        "validation_fraction and random_state"
                     )
                 sums = sums.joined(plan.adopted(theirs.sums, theirs.plan))
             self._continue(Partial(plan, sums), solve)

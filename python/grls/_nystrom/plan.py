@@ -23,7 +23,7 @@ from .._models.leverage import Leverage
 from .._models.rounding import warn_of_rounding, warn_of_span
 from .._models.samples import FreeFeatures, Samples
 from .._solvers.arrays import require_well_formed
-from .._solvers.rows import row_keys
+from .._solvers.rows import require_single_size, row_keys
 from .._validation import FloatArray, require_two_samples
 from ..exceptions import NotPositiveDefiniteError
 from . import equations
@@ -124,6 +124,8 @@ class Plan:
         X = block.X
         if self.views is not None:
             X = block.points if block.points is not None else self.views.view(block.given)
+        if self.precision == "single" and not isinstance(self.centers.kernel, kernels.Function):
+            require_single_size(self.centers.X[:, : X.shape[1]], X, instead="double")
         if self.penalised is None:
             return X, T
         F, Z = self.penalised.parts.at(np.asarray(T, dtype=np.float64))

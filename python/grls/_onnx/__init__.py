@@ -213,13 +213,6 @@ def _vote(graph: Graph, model: SVMGBClassifier, X: str, width: int) -> None:
 def _calibrated(graph: Graph, model: SVMGBClassifier, decision: str) -> str:
     """Return the probabilities of decision values (n, 1) or (n, n_classes), calibrated."""
     (calibrated,) = model.calibrated_.calibrated_classifiers_
-    by_refits = not hasattr(model, "cv_fold_")  # else by the scores of rows held out, whatever is shown
-    same = not by_refits or np.array_equal(calibrated.estimator.dual_coef_, model.dual_coef_)
-    if not same or (by_refits and model.decision_function_shape == "ovo" and len(model.classes_) > 2):
-        raise NotImplementedError(
-            'the probabilities of SVMGBClassifier(warm_start=True) or decision_function_shape="ovo" do not '
-            "convert to ONNX: set probability=False"
-        )
     a, b = (np.array([getattr(one, name) for one in calibrated.calibrators]) for name in ("a_", "b_"))
     node = graph.node
     each = node("Sigmoid", node("Neg", node("Add", node("Mul", decision, a), b)))

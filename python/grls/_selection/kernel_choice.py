@@ -20,6 +20,7 @@ from .._models.progress import Stages
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.rows import distinct_rows
 from .._validation import FloatArray
+from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Gaussian, Kernel, Laplace, Linear, Matern
 from .choice import Choice
 from .descent import Objective, Prior, descend, gamma_limits
@@ -236,7 +237,12 @@ class _Chooser:
         prior = None if self.centre is None or self.n_rows > _FEW_ROWS else Prior(self.centre, _SPREAD)
         objective = Objective(parameters, choose.problem, choose.targets, "reml", choose.counts, prior=prior)
         point = np.append(parameters.get(), gamma)
-        gammas = gamma_limits(objective, point, choose.problem.total_weight)
+        try:
+            gammas = gamma_limits(objective, point, choose.problem.total_weight)
+        except NotPositiveDefiniteError:
+            if start.gamma is None:
+                raise
+            return start  # an end of a descent, at the edge of what rounding leaves definite
         bounds = np.vstack([parameters.bounds(self.X), gammas])
         descent = descend(objective, np.clip(point, bounds[:, 0], bounds[:, 1]), bounds, **options)
         values = self.units * _rounded(descent.end[:-1] / self.units)
@@ -396,9 +402,9 @@ def _of_values(
     screened.compare_families()
     record.screened += screened.candidates.values()
     ranked = screened.ranked()
+    close = [name for name in ranked[:2] if screened.error_of(name) <= _AS_GOOD * screened.error]
+    candidates = screened.tune_on_many(close)
     if many.n_rows > few.n_rows:
-        close = [name for name in ranked[:2] if screened.error_of(name) <= _AS_GOOD * screened.error]
-        candidates = screened.tune_on_many(close)
         best = min(candidates, key=lambda name: candidates[name].criterion)
         found = screened.on_many[best]
         if not candidates[best].helps:
@@ -411,6 +417,10 @@ def _of_values(
         if revived is not found:
             yield screened.many.with_widths(best, revived)
     else:
+        # There are no more rows: what was found with the finer steps stands in place of the first look.
+        screened.candidates.update(candidates)
+        screened.tuned.update(screened.on_many)
+        ranked = screened.ranked()
         yield from (screened.candidates[name] for name in ranked)
     yield many.candidate(f"{ranked[0]}, one scale", FAMILIES[ranked[0]](in_units))
     if few.n_rows >= _ROWS_PER_COLUMN * few.X.shape[1]:

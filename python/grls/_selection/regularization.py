@@ -166,15 +166,8 @@ def select(
         penalised=penalised,
         variances=variances,
     )
-    at_the_end = np.ndim(specification) == 0 and np.min(selection.chosen) == selection.path[0]
-    if selection.copies and at_the_end and not unusual:
-        warn(
-            f"{criterion!r} chose the smallest regularization it tried, for sample_weight counts rows: a row "
-            "of weight above one is an exact copy of itself, which speaks against any noise. If the weights "
-            "are precisions, or counts of the rows behind a mean, divide sample_weight by its mean or give "
-            "regularization a number",
-            UserWarning,
-        )
+    if selection.copies and not unusual:
+        warn_of_copies(criterion, specification, selection.path, selection.chosen)
     return selection
 
 
@@ -190,6 +183,18 @@ def warn_of_unusual_weights(counts: FloatArray | None, criterion: str) -> bool:
             UserWarning,
         )
     return unusual
+
+
+def warn_of_copies(criterion: str, specification: Any, path: FloatArray, chosen: Any) -> None:
+    """Warn where the least γ of a grid was chosen, for weights that repeat rows: see `Merged.copies`."""
+    if np.ndim(specification) == 0 and np.min(chosen) == path[0]:
+        warn(
+            f"{criterion!r} chose the smallest regularization it tried, for sample_weight counts rows: a row "
+            "of weight above one is an exact copy of itself, which speaks against any noise. If the weights "
+            "are precisions, or counts of the rows behind a mean, divide sample_weight by its mean or give "
+            "regularization a number",
+            UserWarning,
+        )
 
 
 def require_rows(merged: Merged[Any], criterion: str) -> None:

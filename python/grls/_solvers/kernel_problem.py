@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .. import _core
 from .._validation import FloatArray
@@ -17,18 +16,8 @@ from .kernel_values import Formula, Gram, GramSource, StoredGram
 from .posterior import Posterior
 from .rank import dependence_tolerance
 from .results import Gradient, Path, PiecewiseSolution, ReducedMatrix, Solution, SvmSolution
+from .rows import fits_single, require_single_size
 from .runtime import get_num_threads
-
-
-def _require_single_size(X: Any) -> None:
-    """Raise ValueError for points whose squared distances leave single precision, which cannot tell."""
-    values = X.data if sparse.issparse(X) else X - X[:1]
-    size = float(np.abs(values).max(initial=0))
-    if size != 0 and not 1e-15 <= size <= 1e15:
-        raise ValueError(
-            f'rows of X are {size:.1g} apart, and precision="single" works for distances from 1e-15 to '
-            '1e+15: change the unit of X, or precision="mixed"'
-        )
 
 
 @dataclass
@@ -120,7 +109,7 @@ class KernelProblem:
     ) -> Solution:
         """Return the solution for all columns of `targets`."""
         if precision == "single" and not isinstance(self.kernel, StoredGram):
-            _require_single_size(self.X)
+            require_single_size(self.X, instead="mixed")
         return _core.solve(
             **self._arguments(),
             Y=targets,
@@ -231,6 +220,7 @@ class KernelProblem:
         arguments = self._arguments()
         arguments["dependence"] = arguments.pop("tolerance")
         arguments["weights"] = self.weights_or_ones
+        single = isinstance(self.kernel, StoredGram) or fits_single(self.X)
         for name in ("t", "lower", "upper", "kappa_up", "kappa_down", "epsilon"):
             arguments[name] = np.column_stack([getattr(program, name) for program in programs])
         return _core.piecewise_fit(
@@ -241,4 +231,5 @@ class KernelProblem:
             cache_bytes=cache_bytes,
             start=start,
             chained=chained,
+            single=single,
         )

@@ -131,10 +131,11 @@ _MANY_COLUMNS = 10**8
 
 def require_room_for_columns(n_columns: int, numbers: int = 1) -> None:
     """Raise MemoryError where X has more columns than there is memory for so many numbers of each."""
+    told = "one number" if numbers == 1 else f"{numbers} numbers"
     if n_columns > _MANY_COLUMNS // numbers:
         require(
             8.0 * numbers * n_columns,
-            f"{'one number' if numbers == 1 else f'{numbers} numbers'} for each of the {n_columns} columns of X",
+            f"{told} for each of the {n_columns} columns of X",
             "leave out the columns that are empty, or hash them to fewer",
         )
 

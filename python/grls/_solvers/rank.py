@@ -23,12 +23,36 @@ _DOUBLE, _SINGLE = 1e-10, 1e-6
 
 
 def dependence_tolerance(dtype: DTypeLike = np.float64) -> float:
-    """Return the share of a feature that those before it must leave, for it to count as independent."""
+    """Return the share of a feature that those before it must leave, for it to count as independent.
+
+    Parameters
+    ----------
+    dtype : dtype, default=float64
+        Of the rows that the features are computed from.
+
+    Returns
+    -------
+    float
+        The share: larger in single precision.
+    """
     return _SINGLE if np.dtype(dtype) == np.float32 else _DOUBLE
 
 
 def independent_columns(T: FloatArray, tolerance: float) -> list[int]:
-    """Return the columns of T that do not depend on those before them, in ascending order."""
+    """Return the columns of T that do not depend on those before them, in ascending order.
+
+    Parameters
+    ----------
+    T : ndarray of shape (m, l)
+        The features of the samples.
+    tolerance : float
+        The share of a column that those before it must leave; see `dependence_tolerance`.
+
+    Returns
+    -------
+    list of int
+        The places of the columns.
+    """
     return list(_core.independent_columns(T=T, tolerance=tolerance))
 
 

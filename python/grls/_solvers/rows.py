@@ -41,6 +41,37 @@ def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first.astype(np.intp), place.reshape(-1).astype(np.intp)
 
 
+_SINGLE = (1e-15, 1e15)  # distances whose squares are numbers in single precision
+
+
+def _extent(matrices: tuple[Any, ...]) -> float:
+    """Return how far rows are from the first of all; of sparse ones how far from zero."""
+    some = [X for X in matrices if 0 not in X.shape]
+    largest, origin = 0.0, np.zeros(1)
+    if some and not any(sparse.issparse(X) for X in some):
+        origin = np.asarray(some[0][0], dtype=np.float64)
+    for X in some:
+        ends = [X.data] if sparse.issparse(X) else [X.min(axis=0), X.max(axis=0)]
+        with np.errstate(over="ignore"):
+            largest = max(largest, *(float(np.abs(end - origin).max(initial=0)) for end in ends))
+    return largest
+
+
+def fits_single(*matrices: Any) -> bool:
+    """Whether the squared distances between all rows of some matrices are numbers in single precision."""
+    extent = _extent(matrices)
+    return extent == 0 or _SINGLE[0] <= extent <= _SINGLE[1]
+
+
+def require_single_size(*matrices: Any, instead: str) -> None:
+    """Raise ValueError for rows whose squared distances leave single precision, which cannot tell."""
+    if not fits_single(*matrices):
+        raise ValueError(
+            f'rows of X are {_extent(matrices):.1g} apart, and precision="single" works for distances from '
+            f'{_SINGLE[0]:g} to {_SINGLE[1]:g}: change the unit of X, or precision="{instead}"'
+        )
+
+
 def taken_columns(X: Any, columns: Any) -> Any:
     """Return X[:, columns], each column named once; SciPy would set a number aside for every column of X."""
     if not sparse.issparse(X):

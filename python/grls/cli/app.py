@@ -174,7 +174,9 @@ def fit(
 @grls.command(cls=_Command)
 @click.argument("model", type=_PATH)
 @click.argument("data", type=_PATH)
-@click.option("--out", type=_PATH, metavar="FILE", help=".csv, .tsv or .parquet; else printed as CSV.")
+@click.option(
+    "--out", type=_PATH, metavar="FILE", help=".csv, .tsv (.gz, .bz2, .xz) or .parquet; else printed."
+)
 @click.option("--std", is_flag=True, help="Standard deviations beside predictions of numbers.")
 @click.option("--proba", is_flag=True, help="Probabilities of all classes beside the predicted one.")
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Columns of DATA to write too.")

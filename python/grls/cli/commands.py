@@ -16,7 +16,7 @@ from .about import facts_of
 from .console import busy, require_writable, tell, warned
 from .errors import TableError
 from .models import Choice, Problem, problem_of, table_of, targets
-from .predicting import n_columns_of
+from .predicting import rows_for
 from .reading import Reading
 
 _PICTURES = (".png", ".pdf", ".svg")
@@ -37,7 +37,7 @@ def fit(
         if path is not None:
             require_writable(path)
     with busy(f"reading {data}", quiet=quiet):
-        problem = problem_of(reading.table(data), choice, str(data))
+        problem = problem_of(reading.table(data, texts=choice.texts()), choice, str(data))
     with warned() as messages, busy(f"fitting {len(problem.y)} rows", quiet=quiet):
         problem.model.fit(problem.X, problem.y)
         save(problem.model, out)
@@ -88,9 +88,7 @@ def plot(
         model = load(model_path, trusted=trust)
         rows = y = None
         if data is not None:
-            frame = reading.table(data, n_columns_of(model))
-            frame.columns = [str(name) for name in frame.columns]
-            rows, y = _drawn_at(model, frame)
+            rows, y = _drawn_at(model, rows_for(model, data, reading))
         with busy("drawing", quiet=quiet):
             figure = draw(model, rows, y)
             with replacing(out) as file:

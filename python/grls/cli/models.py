@@ -27,7 +27,16 @@ from ..kernels import Gaussian
 from .errors import TableError
 from .formulas import Formula, columns_of
 from .kernel_expressions import as_kernel
-from .tables import Column, TableColumns, as_numbers, column_of, require_columns, without_missing
+from .tables import (
+    Column,
+    TableColumns,
+    as_numbers,
+    column_of,
+    is_text,
+    require_columns,
+    texts_of,
+    without_missing,
+)
 
 OTHER_LOSS, FOURIER = "other-loss", "fourier"
 REGRESSORS = {
@@ -72,6 +81,10 @@ class Choice:
     drop: tuple[str, ...] = ()
     missing: str = "refuse"
 
+    def texts(self, *more: str) -> list[str]:
+        """Return the columns that are read as they are written; what the target is, is told by its values."""
+        return [name for name in (*self.categorical, *more) if name != self.target]
+
 
 @dataclass
 class Problem:
@@ -86,21 +99,24 @@ class Problem:
     rows: Any  # the whole table, rows with missing values left out
 
 
-def problem_of(frame: Any, choice: Choice, where: str) -> Problem:
-    """Return the data of a table and the model that the options ask for."""
+def problem_of(frame: Any, choice: Choice, where: str, beside: tuple[str, ...] = ()) -> Problem:
+    """Return the data of a table and the model that the options ask for.
+
+    Rows have values in the columns `beside` too, which are no inputs.
+    """
     notes: list[str] = []
     frame.columns = [str(name) for name in frame.columns]
     require_columns(
         frame, [choice.target, *choice.inputs, *choice.categorical, *choice.drop, *choice.on], where
     )
-    left_out = {choice.target, *choice.drop}
+    left_out = {choice.target, *choice.drop, *beside}
     names = [name for name in _inputs(frame, choice) if name not in left_out]
     if not names:
         raise TableError(f"{where} has no columns beside the target {choice.target!r}")
-    used = without_missing(frame[[*names, choice.target]], choice.missing)
+    used = without_missing(frame[list(dict.fromkeys([*names, choice.target, *beside]))], choice.missing)
     if len(used) < len(frame):
         notes.append(f"{len(frame) - len(used)} of {len(frame)} rows have missing values and are left out")
-    if used[choice.target].nunique() < 2:
+    if _distinct(used[choice.target]) < 2:
         raise TableError(f"the target {choice.target!r} has the same value in all rows ({len(used)})")
     columns = [column_of(used, name, labels=name in choice.categorical) for name in names]
     for column in columns:
@@ -141,7 +157,12 @@ def _labels(values: Any) -> Any:
     if numbers.dtype.kind == "f":
         whole = np.all(numbers == np.round(numbers)) and np.abs(numbers).max(initial=0) < 2.0**53
         return numbers.astype(np.int64) if whole else numbers
-    return values.astype(str).to_numpy(dtype=object)
+    return texts_of(values)
+
+
+def _distinct(values: Any) -> int:
+    """Return how many different values a target has."""
+    return len(set(texts_of(values))) if is_text(values) else int(values.nunique())
 
 
 def _task(values: Any, given: str, notes: list[str]) -> str:
@@ -149,7 +170,7 @@ def _task(values: Any, given: str, notes: list[str]) -> str:
     if given != "auto":
         return given
     kind = values.to_numpy().dtype.kind
-    distinct = values.nunique()
+    distinct = _distinct(values)
     if kind not in "iuf":
         numbers = kind != "b" and column_of(values.to_frame("target"), "target").categories is None
         task = "regression" if numbers else "classification"
@@ -200,7 +221,8 @@ def _pipeline(columns: list[Column], choice: Choice, task: str, family: str) -> 
         parameters["regularization"] = _literal(choice.regularization)
     parameters |= _settings(kind, choice.settings)
     numbers = [column.name for column in columns if column.categories is None]
-    table = TableColumns(numbers, categories or None, choice.target, task)
+    written = [column.name for column in columns if column.as_written]
+    table = TableColumns(numbers, categories or None, choice.target, task, as_written=written or None)
     return Pipeline([("columns", table), ("model", kind(**parameters))])
 
 

@@ -16,8 +16,8 @@ from ..saving import load
 from .console import busy, require_writable, warned
 from .errors import TableError
 from .models import table_of, targets
-from .reading import Reading, format_of, pandas
-from .tables import require_columns
+from .reading import Reading, ending_of, format_of, packed, pandas
+from .tables import matched, require_columns, texts_of
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def predict(model_path: Path, data: Path, reading: Reading, wanted: Wanted, trus
     pd = pandas()
     with warned():
         model = load(model_path, trusted=trust)
-        frame = reading.table(data, n_columns_of(model))
-        frame.columns = [str(name) for name in frame.columns]
+        _require_free(model, wanted)
+        frame = rows_for(model, data, reading)
         require_columns(frame, list(wanted.keep), str(data))
         rows, complete = _rows(model, frame, wanted)
         with busy(f"predicting {int(complete.sum())} rows", quiet=wanted.quiet):
@@ -54,13 +54,30 @@ def predict(model_path: Path, data: Path, reading: Reading, wanted: Wanted, trus
         _tell_score(model, frame[complete], values, to=str(wanted.out) if wanted.out else None)
 
 
-def n_columns_of(model: Any) -> int | None:
-    """Return how many columns a model of a LIBSVM file has."""
+def rows_for(model: Any, data: Path, reading: Reading) -> Any:
+    """Return the table in a file, its categories and labels of text read as those of the model were."""
     table = table_of(model)
     if table is None:
-        return None
-    places = [int(name[1:]) for name in table.numbers if name[:1] == "x" and name[1:].isdigit()]
-    return max(places, default=None)
+        frame = reading.table(data)
+    else:
+        places = [int(name[1:]) for name in table.numbers if name[:1] == "x" and name[1:].isdigit()]
+        texts = [*(table.categories or {}), *([table.target] if _has_text_labels(model) else [])]
+        frame = reading.table(data, max(places, default=None), texts)
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
+
+
+def _has_text_labels(model: Any) -> bool:
+    return np.asarray(getattr(final_estimator(model), "classes_", ())).dtype.kind in "OU"
+
+
+def _require_free(model: Any, wanted: Wanted) -> None:
+    """TableError for columns to keep that have the name of one that is written."""
+    written = {"prediction", *(["std"] if wanted.std else [])}
+    if wanted.proba:
+        written |= {f"p({name})" for name in getattr(final_estimator(model), "classes_", ())}
+    if taken := [name for name in wanted.keep if name in written]:
+        raise TableError(f"--keep {taken[0]}: predictions are written by that name; rename the column")
 
 
 def _rows(model: Any, frame: Any, wanted: Wanted) -> tuple[Any, Any]:
@@ -113,9 +130,9 @@ def _write(frame: Any, path: Path | None) -> None:
         with replacing(path) as file:
             frame.to_parquet(file, index=False)
     else:
-        text = frame.to_csv(index=False, sep="\t" if ".tsv" in path.suffixes else ",")
+        text = frame.to_csv(index=False, sep="\t" if ending_of(path) == ".tsv" else ",")
         with replacing(path) as file:
-            file.write(text.encode())
+            file.write(packed(path, text.encode()))
 
 
 def _tell_score(model: Any, frame: Any, values: dict[str, Any], to: str | None) -> None:
@@ -125,14 +142,17 @@ def _tell_score(model: Any, frame: Any, values: dict[str, Any], to: str | None) 
         click.echo(f"{len(frame)} rows written to {to}", err=True)
     if table is None or table.target not in frame.columns or frame[table.target].isna().any() or not values:
         return
-    try:
-        y = targets(frame[table.target], str(table.target), str(table.task))
-    except TableError:
-        return
+    target, predicted = frame[table.target].infer_objects(), pandas().Series(values["prediction"])
     if table.task == "classification":
-        right = np.mean(y.astype(str) == np.asarray(values["prediction"]).astype(str))
+        as_written = _has_text_labels(model)
+        known = sorted(set(texts_of(pandas().Series(final_estimator(model).classes_))))
+        right = np.mean(matched(target, known, as_written=as_written) == texts_of(predicted))
         click.echo(f"accuracy {right:.4g}", err=True)
     else:
+        try:
+            y = targets(target, str(table.target), "regression")
+        except TableError:
+            return
         error = float(np.sqrt(np.mean((y - values["prediction"]) ** 2)))
         spread = float(np.std(y))
         share = "" if spread == 0 else f", R² {1 - (error / spread) ** 2:.4g}"

@@ -7,8 +7,10 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import warnings
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ FORMATS = {
     ".svmlight": "libsvm",
 }
 
-_PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+_PACKED = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 
 #: What the labels of a LIBSVM file are called.
 TARGET = "target"
@@ -47,14 +49,26 @@ def format_of(path: Path, given: str | None = None) -> str:
     """Return the format of a file: the one given, or that of its ending."""
     if given is not None:
         return given
-    plain = path.with_suffix("") if path.suffix in _PACKED else path
-    ending = plain.suffix.lower()
+    ending = ending_of(path)
     if ending not in FORMATS:
         known = ", ".join(FORMATS)
         raise TableError(
             f"{path}: the ending {ending!r} is none of {known}; say --format csv, parquet or libsvm"
         )
+    if FORMATS[ending] == "parquet" and path.suffix in _PACKED:
+        raise TableError(f"{path}: Parquet is compressed inside; name the file without {path.suffix}")
     return FORMATS[ending]
+
+
+def ending_of(path: Path) -> str:
+    """Return the ending of a file's name that tells what it holds, before that of a compressed file."""
+    plain = path.with_suffix("") if path.suffix in _PACKED else path
+    return plain.suffix.lower()
+
+
+def packed(path: Path, content: bytes) -> bytes:
+    """Return what a file of this name holds for some bytes: they, or they compressed."""
+    return _PACKED[path.suffix].compress(content) if path.suffix in _PACKED else content
 
 
 def read_table(
@@ -64,6 +78,7 @@ def read_table(
     separator: str | None = None,
     encoding: str = "utf-8",
     n_columns: int | None = None,
+    texts: Collection[str] = (),
 ) -> Any:
     """Return a file as a data frame.
 
@@ -74,11 +89,14 @@ def read_table(
     given : {"csv", "parquet", "libsvm"}, default=None
         Its format; None goes by the ending.
     separator : str, default=None
-        Between the fields of a CSV file; None finds it in the first line.
+        Between the fields of a CSV file; None finds it in the line of names.
     encoding : str, default="utf-8"
         Of a CSV file.
     n_columns : int, default=None
         How many columns a LIBSVM file has at least; columns that are not in the file are zero.
+    texts : collection of str, default=()
+        Columns of a CSV file that stay as they are written, whatever they look like: what others hold is
+        inferred from all their rows, and one row less may make numbers of texts.
 
     Returns
     -------
@@ -97,7 +115,7 @@ def read_table(
     elif kind == "libsvm":
         frame = _read_libsvm(path, n_columns)
     else:
-        frame = _read_csv(path, separator, encoding)
+        frame = _read_csv(path, separator, encoding, texts)
     if not len(frame):
         raise TableError(f"{path} has no rows")
     return frame
@@ -111,26 +129,42 @@ class Reading:
     separator: str | None
     encoding: str
 
-    def table(self, path: Path, n_columns: int | None = None) -> Any:
+    def table(self, path: Path, n_columns: int | None = None, texts: Collection[str] = ()) -> Any:
         """Return the table in a file."""
         return read_table(
-            path, self.format, separator=self.separator, encoding=self.encoding, n_columns=n_columns
+            path,
+            self.format,
+            separator=self.separator,
+            encoding=self.encoding,
+            n_columns=n_columns,
+            texts=texts,
         )
 
 
-def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
-    pd = pandas()
-    text = _text(path, encoding)
-    head = next((line for line in text.splitlines() if line.strip()), "")
-    if not head:
-        raise TableError(f"{path} is empty")
-    if separator is None:
-        separator = max(",;\t", key=lambda sign: head.count(sign))
+def _names(path: Path, text: str, separator: str | None) -> tuple[list[str], str]:
+    """Return the names of the columns of a CSV file, and what is between its fields."""
     try:
-        names = [name.strip() for name in next(csv.reader([head], delimiter=separator))]
+        heads = {sign: _first_record(text, sign) for sign in ([separator] if separator else ",;\t")}
     except csv.Error as error:
         raise TableError(f"{path}: the first line, of names: {_one_line(error)}") from error
-    _require_names(path, names)
+    sign = max(heads, key=lambda one: len(heads[one]))
+    if not heads[sign]:
+        raise TableError(f"{path} is empty")
+    _require_names(path, heads[sign])
+    return heads[sign], sign
+
+
+def _first_record(text: str, separator: str) -> list[str]:
+    """Return the fields of the first line that is not blank; quoted ones may have line breaks."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    stripped = ([field.strip() for field in fields] for fields in lines)
+    return next((fields for fields in stripped if len(fields) > 1 or any(fields)), [])
+
+
+def _read_csv(path: Path, separator: str | None, encoding: str, texts: Collection[str]) -> Any:
+    pd = pandas()
+    text = _text(path, encoding)
+    names, separator = _names(path, text, separator)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -143,6 +177,7 @@ def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
                 index_col=False,
                 skipinitialspace=True,
                 low_memory=False,
+                dtype={name: str for name in names if name in texts},
             )
     except pd.errors.ParserWarning as error:
         raise TableError(
@@ -156,7 +191,8 @@ def _read_csv(path: Path, separator: str | None, encoding: str) -> Any:
 def _content(path: Path) -> bytes:
     """Return the bytes of a file, which may be compressed."""
     try:
-        return _PACKED.get(path.suffix, bytes)(path.read_bytes())
+        content = path.read_bytes()
+        return _PACKED[path.suffix].decompress(content) if path.suffix in _PACKED else content
     except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
         raise TableError(f"{path}: {_one_line(error)}") from error
 
@@ -201,7 +237,10 @@ def _read_parquet(path: Path) -> Any:
         table = parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise TableError(f"{path} cannot be read as Parquet: {_one_line(error)}") from error
-    return table.to_pandas()
+    # Rows are counted from one as in other files, whatever pandas had numbered them by; an index with a name
+    # is a column.
+    named = [name for name in table.column_names if not re.fullmatch(r"__index_level_\d+__", name)]
+    return table.select(named).to_pandas(ignore_metadata=True)
 
 
 def _read_libsvm(path: Path, n_columns: int | None) -> Any:

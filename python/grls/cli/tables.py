@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,14 +18,17 @@ from .reading import pandas
 
 _MOST_CATEGORIES = 50
 _EXACT = 2.0**53  # beyond it, floating point numbers skip whole ones
+_WHOLE = re.compile(r"([+-]?\d+)\.0*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers, or of categories: then these are they."""
+    """A column of numbers, or of categories: then these are they, and whether they are texts as written."""
 
     name: str
     categories: tuple[str, ...] | None = None
+    as_written: bool = False
 
     def encoded(self) -> list[str]:
         """Return the names of the columns that become of it: itself, or one for each category."""
@@ -50,12 +57,12 @@ def without_missing(frame: Any, how: str, remedy: str = _IN_FIT) -> Any:
     """Return the rows of a table that have all values; TableError where some have not and are not dropped."""
     absent = frame.isna()
     if not absent.to_numpy().any():
-        return frame
+        return frame.infer_objects()
     if how == "drop":
         kept = frame[~absent.any(axis=1)]
         if not len(kept):
             raise TableError("every row has a missing value: leave out columns with --drop")
-        return kept
+        return kept.infer_objects()  # true and false beside an empty cell were objects
     name = next(name for name in frame.columns if absent[name].any())
     count, first = int(absent[name].sum()), _row(frame, int(absent[name].to_numpy().argmax()))
     raise TableError(
@@ -83,12 +90,52 @@ def column_of(frame: Any, name: str, *, labels: bool = False) -> Column:
     return _categories(values, name)
 
 
-def _texts(values: Any) -> Any:
-    """Return categories as texts; whole numbers are the same with and without a decimal point."""
-    plain = values.to_numpy()
-    if plain.dtype.kind == "f" and np.all((np.abs(plain) <= 2**53) & (plain == np.round(plain))):
-        return plain.astype(np.int64).astype(str)
-    return values.astype(str).str.strip().to_numpy(dtype=object)
+def is_text(values: Any) -> bool:
+    """Whether a column holds texts as somebody wrote them, rather than numbers or truth values."""
+    pd = pandas()
+    plain = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else values
+    return bool(pd.api.types.infer_dtype(plain, skipna=True) == "string")
+
+
+def texts_of(values: Any) -> Any:
+    """Return categories or labels as texts without blanks around them, each by itself.
+
+    Whole numbers are the same with and without a decimal point; all else stays as it is written.
+    """
+    pd = pandas()
+    if pd.api.types.is_float_dtype(values):
+        values = values + 0.0  # minus zero is zero
+    places, distinct = pd.factorize(values.astype(str), use_na_sentinel=False)
+    plain = [str(text).strip() for text in distinct]
+    return np.array([_WHOLE.sub(r"\1", t) if _WHOLE.fullmatch(t) else t for t in plain], dtype=object)[places]
+
+
+def _value(text: str) -> Any:
+    """Return what a text stands for, however it is written: a number, true, false, or itself."""
+    if _NUMBER.fullmatch(text):
+        return Decimal(text)
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def matched(values: Any, known: Sequence[str], *, as_written: bool) -> Any:
+    """Return the known texts that values are; those that are none stay as they are.
+
+    Texts are compared letter by letter with texts that were written so (code 7 is not 007, version 3.10 not
+    3.1). Where one of the two comes from numbers or truth values, which have no writing, they are compared.
+    """
+    texts = texts_of(values)
+    if as_written and is_text(values):
+        return texts
+    stands: dict[Any, list[str]] = defaultdict(list)
+    for one in known:
+        stands[_value(one)].append(one)
+    places, distinct = pandas().factorize(texts)
+    found = [stands.get(_value(text), []) for text in distinct]
+    chosen = [
+        several[0] if text not in known and len(several) == 1 else text
+        for text, several in zip(distinct, found, strict=True)
+    ]
+    return np.array(chosen, dtype=object)[places]
 
 
 def _row(values: Any, place: int) -> int:
@@ -97,13 +144,13 @@ def _row(values: Any, place: int) -> int:
 
 
 def _categories(values: Any, name: str) -> Column:
-    categories = sorted(set(_texts(values)))
+    categories = sorted(set(texts_of(values)))
     if len(categories) > min(_MOST_CATEGORIES, max(2, len(values) // 2)):
         raise TableError(
             f"column {name!r} holds {len(categories)} different texts in {len(values)} rows, too many for "
             f"categories: leave it out with --drop {name}"
         )
-    return Column(name, tuple(categories))
+    return Column(name, tuple(categories), is_text(values))
 
 
 def as_numbers(values: Any, name: str) -> Any:
@@ -148,7 +195,12 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
         How.
     unknown : {"refuse", "ignore"}, default="refuse"
         What becomes of categories that the model has not seen: an error, or a row of zeros.
+    as_written : list of str, default=None
+        Columns whose categories are texts as they were written, and are found letter by letter; those of
+        others stand for numbers or truth values, and are found however these are written.
     """
+
+    as_written: Any = None  # of models that were saved before there was such a parameter
 
     def __init__(
         self,
@@ -157,17 +209,22 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
         target: str | None = None,
         task: str | None = None,
         unknown: str = "refuse",
+        as_written: Any = None,
     ) -> None:
         self.numbers = numbers
         self.categories = categories
         self.target = target
         self.task = task
         self.unknown = unknown
+        self.as_written = as_written
 
     @property
     def columns(self) -> list[Column]:
         """The columns that are read."""
-        labelled = [Column(name, tuple(values)) for name, values in (self.categories or {}).items()]
+        written = self.as_written or ()
+        labelled = [
+            Column(name, tuple(values), name in written) for name, values in (self.categories or {}).items()
+        ]
         return [*(Column(name) for name in self.numbers), *labelled]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -205,14 +262,15 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
         """
         pd = pandas()
         require_columns(X, [column.name for column in self.columns], "the table")
-        without_missing(X[[column.name for column in self.columns]], "refuse", _IN_PREDICT)
+        self._require_different()
+        complete = without_missing(X[[column.name for column in self.columns]], "refuse", _IN_PREDICT)
         out: dict[str, Any] = {}
         for column in self.columns:
-            values = X[column.name]
+            values = complete[column.name]
             if column.categories is None:
                 out[column.name] = as_numbers(values, column.name)
                 continue
-            texts = _texts(values)
+            texts = matched(values, column.categories, as_written=column.as_written)
             self._require_known(column, texts, values)
             for name, category in zip(column.encoded(), column.categories, strict=True):
                 out[name] = (texts == category).astype(np.float64)
@@ -228,6 +286,14 @@ class TableColumns(TransformerMixin, Versioned, BaseEstimator):
         for name in self.categories or {}:
             raise NotImplementedError(f"TableColumns does not convert to ONNX: column {name!r} holds text")
         return X, len(self.numbers)
+
+    def _require_different(self) -> None:
+        for name, times in Counter(self.get_feature_names_out()).items():
+            if times > 1:
+                raise TableError(
+                    f"two columns become {name!r}: indicators are called column=category, so rename the "
+                    "column of that name, or leave it out with --drop"
+                )
 
     def _require_known(self, column: Column, texts: Any, values: Any) -> None:
         assert column.categories is not None

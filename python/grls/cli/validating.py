@@ -13,7 +13,7 @@ from .console import console, tell, warned
 from .errors import TableError
 from .models import Choice, Problem, problem_of
 from .reading import Reading
-from .tables import require_columns
+from .tables import require_columns, texts_of
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,11 @@ def cross_validate(data: Path, choice: Choice, reading: Reading, folds: Folds, *
     from rich.progress import track
     from rich.table import Table
 
-    frame = reading.table(data)
+    beside = () if folds.groups is None else (folds.groups,)
+    frame = reading.table(data, texts=choice.texts(*beside))
     frame.columns = [str(name) for name in frame.columns]
-    if folds.groups is not None:
-        require_columns(frame, [folds.groups], str(data))
-        choice.drop = (*choice.drop, folds.groups)
-    problem = problem_of(frame, choice, str(data))
+    require_columns(frame, list(beside), str(data))
+    problem = problem_of(frame, choice, str(data), beside)
     splits = _splits(problem, folds)
     terminal = console(error=True)
     scores = []
@@ -62,7 +61,7 @@ def _splits(problem: Problem, folds: Folds) -> list[Any]:
     from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
     if folds.groups is not None:
-        groups = problem.rows[folds.groups].astype(str).to_numpy()
+        groups = texts_of(problem.rows[folds.groups])
         n_groups = len(np.unique(groups))
         if n_groups < folds.number:
             raise TableError(

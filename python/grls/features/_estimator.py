@@ -13,8 +13,10 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._out_of_fold import values_out_of_fold
 from .._validation import FloatArray, all_or_nothing, choice, integer
 from .._versions import Versioned
+from ._labels import require_labels
 from ._names import column_names
 
 _METHODS = ("predict_proba", "decision_function", "predict")
@@ -143,10 +145,7 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, Versioned, BaseEst
         """
         with all_or_nothing(self):
             self._fit(X, y)
-            outputs = cross_val_predict(
-                self.estimator, X, y, cv=self._folds(y), method=self.method_, n_jobs=self.n_jobs
-            )
-            return self._columns(outputs)
+            return self._columns(self._out_of_fold(X, y))
 
     def transform(self, X: Any) -> FloatArray:
         """Return what the estimator fitted to all training rows says.
@@ -186,6 +185,7 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, Versioned, BaseEst
         X, y = indexable(X, y)
         classifies = is_classifier(self.estimator)
         if classifies:
+            require_labels(y)
             check_classification_targets(y)
         estimator = clone(self.estimator).fit(X, y)
         self.method_ = self._chosen_method(estimator, classifies)
@@ -222,6 +222,12 @@ class EstimatorFeatures(MetaEstimatorMixin, TransformerMixin, Versioned, BaseEst
                 f"them all; the smallest of {len(self.classes_)} classes has {smallest}"
             )
         return StratifiedKFold(min(n_splits, smallest), shuffle=True, random_state=self.random_state)
+
+    def _out_of_fold(self, X: Any, y: Any) -> Any:
+        asked = {"cv": self._folds(y), "method": self.method_, "n_jobs": self.n_jobs}
+        if hasattr(self, "classes_") and self.method_ != "predict" and np.asarray(y).ndim == 1:
+            return values_out_of_fold(self.estimator, X, y, self.classes_, **asked)
+        return cross_val_predict(self.estimator, X, y, **asked)
 
     def _outputs(self, values: Any) -> FloatArray:
         """Return the estimator's answers as numbers in columns."""

@@ -37,6 +37,22 @@ def read_labels(table: Any, position: int, what: str) -> tuple[NDArray[Any], NDA
     return labels, there
 
 
+def require_labels(y: Any) -> None:
+    """ValueError where labels that are to be learnt are missing, or of several kinds."""
+    values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if values.dtype.kind not in "OT" or values.ndim == 0:
+        return
+    values = np.ravel(values).astype(object)
+    missing = np.array([_is_missing(value) for value in values], dtype=bool)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"y has no label at {missing.sum()} of {len(values)} rows, the first is row {row} with "
+            f"{shown(values[row])}: leave such rows out"
+        )
+    _kind_of_objects(values, "y", "make it all text, .astype(str)")
+
+
 def positions_among(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[np.intp]:
     """Return where labels are among sorted ones of training, len(known) for those that are not there."""
     if not len(labels) or not len(known):
@@ -81,6 +97,17 @@ def _is_missing(value: Any) -> bool:
 
 
 def _of_objects(values: NDArray[Any], what: str) -> NDArray[Any]:
+    kind = _kind_of_objects(values, what, "make it all text, .astype(str), in training and at predictions")
+    if kind == "numbers":
+        numbers = np.array(values.tolist())
+        whole = not any(issubclass(one, float | np.floating) for one in set(map(type, values)))
+        exact = numbers.dtype.kind in ("biu" if whole else "f")
+        return numbers if exact or not len(values) else values.astype(str)  # some are beyond 64 bits
+    return values.astype({"text": "U", "dates": "M8[us]", "durations": "m8[us]"}[kind])
+
+
+def _kind_of_objects(values: NDArray[Any], what: str, remedy: str) -> str:
+    """Return the kind of labels, none of them missing; ValueError where they are of several."""
     of_type: dict[type, Any] = {}
     for value in values:
         of_type.setdefault(type(value), value)
@@ -89,17 +116,8 @@ def _of_objects(values: NDArray[Any], what: str) -> NDArray[Any]:
         of_kind.setdefault(_kind_of_object(value), value)
     if len(of_kind) > 1:
         (one, a), (other, b) = sorted(of_kind.items(), key=lambda item: item[0])[:2]
-        raise ValueError(
-            f"{what} holds both {one} and {other}, such as {shown(a)} and {shown(b)}: make it all text, "
-            ".astype(str), in training and at predictions"
-        )
-    kind = next(iter(of_kind), "numbers")
-    if kind == "numbers":
-        numbers = np.array(values.tolist())
-        whole = not any(issubclass(one, float | np.floating) for one in of_type)
-        exact = numbers.dtype.kind in ("biu" if whole else "f")
-        return numbers if exact or not len(values) else values.astype(str)  # some are beyond 64 bits
-    return values.astype({"text": "U", "dates": "M8[us]", "durations": "m8[us]"}[kind])
+        raise ValueError(f"{what} holds both {one} and {other}, such as {shown(a)} and {shown(b)}: {remedy}")
+    return next(iter(of_kind), "numbers")
 
 
 def _kind_of_object(value: Any) -> str:

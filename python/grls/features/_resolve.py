@@ -18,7 +18,18 @@ _TRENDS = {"constant": 0, "linear": 1, "quadratic": 2}
 
 
 def as_transformer(features: Any) -> Any:
-    """Return a fresh transformer from anything an estimator's ``features`` parameter takes, or None."""
+    """Return a fresh transformer from anything an estimator's ``features`` parameter takes, or None.
+
+    Parameters
+    ----------
+    features : None, str, callable or transformer
+        The name of a trend, a function of the rows, or a transformer, which is cloned.
+
+    Returns
+    -------
+    transformer or None
+        Not fitted; None where there are no features.
+    """
     if features is None:
         return None
     if isinstance(features, str):
@@ -36,7 +47,20 @@ def as_transformer(features: Any) -> Any:
 
 
 def evaluate(values: Any, n_rows: int) -> NDArray[Any]:
-    """Return what a transformer gave as a checked matrix T of shape (n_rows, l)."""
+    """Return what a transformer gave as a checked matrix T of shape (n_rows, l).
+
+    Parameters
+    ----------
+    values : array-like or sparse matrix
+        What it gave.
+    n_rows : int
+        Of how many rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, l)
+        The features, finite; one column where `values` has one axis.
+    """
     if sparse.issparse(values):
         values = values.toarray()
     T = np.asarray(values)
@@ -54,7 +78,19 @@ def evaluate(values: Any, n_rows: int) -> NDArray[Any]:
 def names(transformer: Any, values: Any, n_features: int) -> list[str]:
     """Return the names of a fitted transformer's features, made up where it has none.
 
-    `values` are some that it gave: a data frame brings its names along.
+    Parameters
+    ----------
+    transformer : transformer
+        Fitted, with or without ``get_feature_names_out``.
+    values : array-like
+        Some that it gave: a data frame brings its names along.
+    n_features : int
+        How many there are.
+
+    Returns
+    -------
+    list of str
+        One for each feature.
     """
     if hasattr(values, "columns"):
         given = [str(name) for name in values.columns]

@@ -165,7 +165,19 @@ def _unknown_name(name: str) -> str:
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], ArrayLike]) -> Kernel:
-    """Return a kernel from anything an estimator's ``kernel`` parameter takes."""
+    """Return a kernel from anything an estimator's ``kernel`` parameter takes.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel, the name of one with its default parameters, or a function of two matrices of rows that
+        returns the matrix of values.
+
+    Returns
+    -------
+    Kernel
+        The kernel itself, or the one that stands for it.
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):

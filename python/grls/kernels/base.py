@@ -65,8 +65,9 @@ class Kernel(Versioned, KernelParameters):
             k(x_i, z_j).
         """
         names = getattr(X, "columns", None)
-        if self.reads_given:
-            fitted, points = self.fit_views(_given(X), feature_names=names, refit=False)
+        kernel = self.reading(X)
+        if kernel.reads_given:
+            fitted, points = kernel.fit_views(_given(X), feature_names=names, refit=False)
             others = points if Z is None else fitted.view(_given(Z))
             return fitted.settled(points).matrix(points, others)
         refuse_dates(X, "X")
@@ -80,9 +81,10 @@ class Kernel(Versioned, KernelParameters):
 
         That are ``"median"`` widths, names of columns, and views that are not fitted yet.
         """
-        if not self.reads_given:
+        kernel = self.reading(X)
+        if not kernel.reads_given:
             return self.settled(X, feature_names)
-        fitted, points = self.fit_views(X, feature_names=feature_names, refit=False)
+        fitted, points = kernel.fit_views(X, feature_names=feature_names, refit=False)
         return fitted.settled(points)
 
     def settled(self, points: Any, feature_names: Sequence[str] | None = None) -> Kernel:
@@ -104,6 +106,24 @@ class Kernel(Versioned, KernelParameters):
     def reads_given(self) -> bool:
         """Whether the kernel has views, or columns chosen by a function: it then reads rows as given."""
         return self._frame is not None or self._reads_given()
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether all parts that read columns are told which, so that text may stand in the others."""
+        return False
+
+    @property
+    def compares_labels(self) -> bool:
+        """Whether all it asks of values is whether they are equal, so that text will do."""
+        return False
+
+    def reading(self, X: Any) -> Kernel:
+        """Return this kernel, or where it takes its columns out of a table with text, one that reads that."""
+        if self.reads_given or not self.names_columns or is_table_of_numbers(X):
+            return self
+        copy: Kernel = clone(self)
+        copy._frame = ()  # no column has its place yet: `fit_views` gives them theirs
+        return copy
 
     @property
     def takes_sparse(self) -> bool:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.preprocessing import OrdinalEncoder
 
-from .._validation import FloatArray, column_positions, integer, real, shown
+from .._validation import FloatArray, column_positions, integer, is_table_of_numbers, real, shown
 from .base import Kernel
 from .lowering import LARGEST_POWER, ColumnChoice, Columns, Lowering
 from .spectral import composed_density
@@ -48,6 +49,16 @@ class Sum(Kernel):
 
     def _reads_given(self) -> bool:
         return self.k1._reads_given() or self.k2._reads_given()
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether both do."""
+        return self.k1.names_columns and self.k2.names_columns
+
+    @property
+    def compares_labels(self) -> bool:
+        """Whether both do nothing else."""
+        return self.k1.compares_labels and self.k2.compares_labels
 
     def _views(self) -> list[After]:
         return self.k1._views() + self.k2._views()
@@ -124,6 +135,16 @@ class _Unary(Kernel):
 
     def _reads_given(self) -> bool:
         return self.kernel._reads_given()
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the kernel inside does."""
+        return self.kernel.names_columns
+
+    @property
+    def compares_labels(self) -> bool:
+        """Whether the kernel inside does nothing else."""
+        return self.kernel.compares_labels
 
     def _views(self) -> list[After]:
         return self.kernel._views()
@@ -299,7 +320,8 @@ class OnColumns(_SameOrder):
     columns : int, str, slice, sequence or callable
         Positions (negative ones count from the end), names of a DataFrame's columns, a slice of either, one
         boolean for each, or a function of X that returns one of these. One column of text that is given by
-        itself is what a vectorizer in a view reads; a list of one column is a table.
+        itself is what a vectorizer in a view reads; a list of one column is a table. Columns that no part of
+        a kernel names may hold text or dates.
     """
 
     _names: list[str] | None = None  # of the columns, where a fit knows them
@@ -315,11 +337,24 @@ class OnColumns(_SameOrder):
     def _reads_given(self) -> bool:
         return callable(self.columns) or self.kernel._reads_given()
 
+    @property
+    def names_columns(self) -> bool:
+        """It does, whatever the kernel inside reads of these columns."""
+        return True
+
     def _look(self, seen: Seen) -> None:
         columns = self.columns(seen.rows()) if callable(self.columns) else self.columns
         positions = self._positions(seen.n_columns, seen.names, columns)
         is_one = isinstance(columns, str | Integral)
         if seen.look.fits:
+            if self.kernel.compares_labels and not is_table_of_numbers(
+                seen.within(positions, is_one=False).rows()
+            ):
+                # Labels that the fit does not know have a code that no row of it has: they equal none of its.
+                self.kernel = self.kernel.after(
+                    OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+                )
+                is_one = False
             self.columns = positions[0] if is_one else positions
         self.kernel._look(seen.within(positions, is_one=is_one))
 

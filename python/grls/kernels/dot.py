@@ -41,6 +41,11 @@ class Constant(Kernel):
         value = real(self.value, "Constant.value", minimum=0)
         lowering.combine("constant", value, owner=self, tunes={"a": "value"})
 
+    @property
+    def names_columns(self) -> bool:
+        """It reads none."""
+        return True
+
     def _look(self, seen: Seen) -> None:
         """Read no column."""
 

@@ -1,7 +1,7 @@
 """Kernels of labels: codes of categories, which are equal or not.
 
-Labels are numbers: any, as long as equal ones mean the same. Text is encoded first, in a view of the kernel:
-``Overlap().after(OrdinalEncoder())``; scikit-learn's codes have an order, of which nothing is made here.
+Labels are numbers: any, as long as equal ones mean the same; or text in columns that the kernel names, as
+``Overlap().on(["colour"])``, of which a fit makes codes. They have an order, of which nothing is made here.
 """
 
 from __future__ import annotations
@@ -27,14 +27,19 @@ class Overlap(Kernel):
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
 
-    Text is encoded in a view, and labels that training rows did not have agree with none of theirs:
+    Text is read where the columns are named, and labels that training rows did not have agree with none of
+    theirs:
 
-    >>> from sklearn.preprocessing import OrdinalEncoder
-    >>> encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-    >>> Overlap().after(encoder)([["red", "round"], ["blue", "round"]], [["green", "round"], ["red", "flat"]])
+    >>> kernel = Overlap().on([0, 1])
+    >>> kernel([["red", "round"], ["blue", "round"]], [["green", "round"], ["red", "flat"]])
     array([[0.5, 0.5],
            [0.5, 0. ]])
     """
+
+    @property
+    def compares_labels(self) -> bool:
+        """It does nothing else."""
+        return True
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         lowering.term("overlap", columns, 1 / lowering.width_of(columns), owner=self)
@@ -43,7 +48,8 @@ class Overlap(Kernel):
 class Categorical(Radial):
     """The kernel of labels that differ, k(x, z) = exp(−Σ_c [x_c ≠ z_c] / σ_c).
 
-    Unlike `Overlap` it tells rows apart by all their labels at once, and learns which columns matter.
+    Unlike `Overlap` it tells rows apart by all their labels at once, and learns which columns matter. Labels
+    are numbers, or text in columns that it names, ``Categorical().on(["soil"])``.
 
     Parameters
     ----------
@@ -61,6 +67,11 @@ class Categorical(Radial):
     """
 
     _term = "hamming"
+
+    @property
+    def compares_labels(self) -> bool:
+        """It does nothing else."""
+        return True
 
     @property
     def _metric(self) -> str:

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._validation import is_table_of_numbers, shown
+from .._validation import is_table_of_numbers, refuse_dates, shown, text_explained
 from ..features import LinearMap
 from .base import Kernel
 from .compose import Sum, _SameOrder
@@ -168,6 +168,11 @@ class After(_SameOrder):
 
     def _reads_given(self) -> bool:
         return True
+
+    @property
+    def compares_labels(self) -> bool:
+        """False: the transformer reads the values."""
+        return False
 
     def _views(self) -> list[After]:
         return [self, *self.kernel._views()]
@@ -333,7 +338,11 @@ def _numbers(look: Look, columns: list[int]) -> Any:
     """Return columns that are read themselves, which must be finite numbers."""
     whole = len(columns) == look.n_columns
     chosen = look.given if whole else _safe_indexing(look.given, columns, axis=1)
-    return chosen if look.is_checked else _finite(chosen, lambda: "X in the columns that the kernel reads")
+    if look.is_checked:
+        return chosen
+    refuse_dates(chosen, "X")
+    with text_explained():
+        return _finite(chosen, lambda: "X in the columns that the kernel reads")
 
 
 def _finite(values: Any, what: Callable[[], str]) -> Any:
