@@ -43,11 +43,20 @@ class _Spectrum:
     products: int = 1  # with K̃ that the iterative solver took
     unconverged: str = ""  # what to tell when it did not get as far as asked
 
+    @property
+    def rounding(self) -> float:
+        """What an eigenvalue of zero may come out as: centring takes means out, and leaves their rounding."""
+        return float(10 * np.finfo(np.float64).eps * np.abs(self.means).sum())
+
+    @property
+    def is_indefinite(self) -> bool:
+        """Whether a negative value is more than rounding."""
+        largest = max(np.abs(self.values).max(initial=0), -self.smallest)
+        return bool(-self.smallest > max(NEGATIVE * largest, self.rounding))
+
     def cleaned(self) -> FloatArray:
         """Return the eigenvalues with zeros for those that are rounding, or negative."""
-        # Centring takes mean values out of the matrix and leaves their rounding errors.
-        rounding = 10 * np.finfo(np.float64).eps * np.abs(self.means).sum()
-        return np.where(self.values > rounding, _clean(self.values), 0.0)
+        return np.where(self.values > self.rounding, _clean(self.values), 0.0)
 
 
 def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
@@ -460,8 +469,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return kept
 
     def _warn_if_indefinite(self, found: _Spectrum) -> None:
-        largest = np.abs(found.values).max(initial=0)
-        if found.smallest < -NEGATIVE * max(largest, -found.smallest):
+        if found.is_indefinite:
             warn(
                 f"the kernel {self.kernel_!r} is not positive definite on these samples: its centred matrix "
                 f"has eigenvalues from {found.values.max():.3g} down to {found.smallest:.3g}; the negative "

@@ -331,6 +331,13 @@ def test_what_cannot_be_asked_is_a_clear_error_and_changes_nothing(parameters, m
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("m", range(3, 40))
+@pytest.mark.parametrize("size", [0.1, 3e7])
+def test_rounding_errors_of_centring_are_no_negative_eigenvalues(m, size):
+    with pytest.raises(ValueError, match="tells no samples apart"):
+        KernelPCA(kernel=grls.kernels.Constant(size)).fit(np.arange(m)[:, None])
+
+
 def test_bad_data_are_refused():
     for value, word in ((np.nan, "NaN"), (np.inf, "infinity")):
         bad = X.copy()

@@ -100,7 +100,7 @@ def test_predictions_go_to_a_file_block_by_block(tmp_path, monkeypatch, suffix):
     values, std = fitted.predict(TABLE[["a", "b"]], return_std=True)
     assert list(read.columns) == ["id", "prediction", "std"]
     assert_array_equal(read["id"], TABLE.id)
-    assert_allclose(read["prediction"], values, rtol=1e-12)
+    assert_allclose(read["prediction"], values, rtol=1e-12, atol=1e-12)
     assert_allclose(read["std"], std, rtol=1e-9)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
 

@@ -36,7 +36,8 @@ def require_same(far, near, offset=FAR):
     assert_allclose(far.predict(X) - offset, near.predict(X), atol=1e-6)
     assert_allclose(far.regularization_, near.regularization_, rtol=1e-6)
     if near.solver == "cholesky":
-        assert_allclose(far.dual_coef_, near.dual_coef_, rtol=1e-4, atol=1e-6)
+        # Targets at 1e8 have eight decimals; what that does to coefficients depends on the condition.
+        assert_allclose(far.dual_coef_, near.dual_coef_, rtol=0, atol=1e-4 * np.abs(near.dual_coef_).max())
         assert_allclose(far.noise_variance_, near.noise_variance_, rtol=1e-6)
         assert_allclose(far.kernel_variance_, near.kernel_variance_, rtol=1e-6)
     if hasattr(near, "feature_coef_cov_"):
