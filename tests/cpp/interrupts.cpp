@@ -36,7 +36,7 @@ Matrix<double> normal_matrix(Index rows, Index columns) {
 }  // namespace
 
 TEST(interrupts, columns_with_pivots) {
-  const Matrix<double> A = normal_matrix(900, 900);
+  const Matrix<double> A = normal_matrix(1400, 1400);
   CHECK(asks([&](const Context& context) { shortest_solution(A, A.col(0), &context); }));
   CHECK(asks([&](const Context& context) { pivot_columns(A, &context); }));
 }
@@ -65,8 +65,16 @@ TEST(interrupts, pivots_are_those_of_the_largest_columns) {
 
 TEST(interrupts, large_systems) {
   const Matrix<double> A = normal_matrix(900, 900), B = normal_matrix(900, 70);
-  CHECK(asks([&](const Context& context) { solved(A, B, [&] { context.poll(); }); }));
-  CHECK(asks([&](const Context& context) { inverse_of(A, [&] { context.poll(); }); }));
+  for (const int last : {1, 15, 29, 43}) {  // in every phase: 900 columns are 15 panels
+    int asked = 0;
+    const auto poll = [&] {
+      if (++asked == last) throw Enough();
+    };
+    CHECK(check::throws<Enough>([&] { solved(A, B, poll); }));
+    CHECK(asked == last);
+    asked = 0;
+    CHECK(check::throws<Enough>([&] { inverse_of(A, poll); }));
+  }
 }
 
 TEST(interrupts, large_systems_have_the_solution_of_small_ones) {
