@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str] | None, known: dict[str, Experiment]) -> argp
         nargs="+",
         default=[],
         metavar="METHOD",
-        help="run the cells of these methods again, and keep the others",
+        help="run the cells of these methods again (with --set datasets=… only those), and keep the others",
     )
     parser.add_argument(
         "--report", action="store_true", help="pages and pictures again, from the cells that are there"

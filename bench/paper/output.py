@@ -88,8 +88,9 @@ class Store:
         return bool(self._read(f"{_BEGUN}.json")) and self.path(f"{_BEGUN}.csv").exists()
 
     def begin(self, *, afresh: bool, again: Sequence[str] = ()) -> int:
-        """Start a table; until `finish` it counts as interrupted. Cells of methods `again` are forgotten.
+        """Start a table; until `finish` it counts as interrupted.
 
+        Cells of methods `again` are forgotten, of the data sets and sizes that the parameters name.
         Returns how many rows a run with the same parameters has left behind: an interrupted one if there is
         one, which has forgotten its cells already, or else the last.
         """
@@ -104,7 +105,7 @@ class Store:
             if unknown := set(again) - {str(row.get("method")) for row in rows}:
                 raise ValueError(f"{self.experiment.name} has no cells of {', '.join(sorted(unknown))}")
             for row in rows:
-                if goes_on or row.get("method") not in again:
+                if goes_on or row.get("method") not in again or self._is_beyond(row):
                     self._left.append({name: _decoded(cell) for name, cell in row.items()})
         self._machine = facts(ROOT)
         known = begun or self._before
@@ -115,6 +116,12 @@ class Store:
         self._write_csv(self._left, _BEGUN)
         self._write_json({"complete": False, "machine": self._machine, "kept": self._kept}, _BEGUN)
         return len(self._left)
+
+    def _is_beyond(self, row: dict[str, Any]) -> bool:
+        """Whether a cell is of a data set or size that this run does not have."""
+        asked = {name: self.identity["parameters"].get(name) for name in self.experiment.extent}
+        lists = {name.removesuffix("s"): values for name, values in asked.items() if isinstance(values, list)}
+        return any(name in row and row[name] not in map(str, values) for name, values in lists.items())
 
     def take(self, key: dict[str, str]) -> dict[str, Any] | None:
         """Return the row with this key that an interrupted run has left, and forget it."""

@@ -206,6 +206,30 @@ def test_cells_of_one_method_are_computed_again_and_others_kept(paper, tmp_path,
     assert "were kept" not in page()
 
 
+def test_cells_of_one_data_set_are_computed_again_and_others_kept(paper, tmp_path):
+    from bench.paper.registry import Finding, experiment
+
+    calls = []
+
+    @experiment(title="t", source="s", claim="c", parameters={"datasets": ["a", "b"]}, extent=["datasets"])
+    def by_set(run):
+        for name in run.datasets:
+            run.cell(
+                lambda name=name: calls.append(name) or {"value": len(calls)}, dataset=name, method="ours"
+            )
+        return [Finding("it counts", f"{len(run.rows)} rows", None)]
+
+    def main(*options):
+        assert paper.command.main(["by_set", "--output", str(tmp_path), *options]) == 0
+        with (tmp_path / "by_set.csv").open(encoding="utf-8") as file:
+            return {row["dataset"]: row["value"] for row in csv.DictReader(file)}
+
+    assert main() == {"a": "1", "b": "2"}
+    assert main("--again", "ours", "--set", "datasets=['b']") == {"a": "1", "b": "3"}
+    assert main() == {"a": "1", "b": "3"}  # with its page of all sets
+    assert calls == ["a", "b", "b"]
+
+
 def test_the_seed_decides_and_not_the_order_of_the_cells(paper, counted, tmp_path):
     counted.append("allowed")
     run(paper, tmp_path / "a")
