@@ -10,6 +10,7 @@ READINGS = {
     PRINTED: "the printed formula, pivots by QR",
     PRINTED_FIRST: "the printed formula to the letter, the first documents as pivots",
 }
+_ROUNDING = 1e-7  # of objectives: with γ near 1e-9 the fits interpolate, and eight digits are left
 RIVALS = ("RLSC words", "RLSC pLSA", "SVM words", "SVM pLSA")
 
 
@@ -84,6 +85,8 @@ def printed_findings(run, cells):
             continue
         fits = [row for row in run.rows if row["method"] == method]
         done = [row for row in fits if row["accuracy"] is not None]
+        ratios = [row["objective"] / row["least_objective"] for row in done]
+        never = [ratio > 1 - _ROUNDING for ratio in ratios]
         told = (
             f"{len(fits) - len(done)} of {len(fits)} fits failed"
             if len(done) < len(fits)
@@ -99,9 +102,9 @@ def printed_findings(run, cells):
             ),
             Finding(
                 f"the minimiser's objective is never above that of {READINGS[method]} at the same γ",
-                f"in all of {len(done)} fits; the printed one's is up to "
-                f"{max(row['objective'] / row['least_objective'] for row in done):.1f} times as large",
-                all(row["objective"] >= row["least_objective"] * (1 - 1e-9) for row in done),
+                f"in {sum(never)} of {len(done)} fits, but for rounding ({_ROUNDING:.0e}); the printed one's is "
+                f"up to {max(ratios):.1f} times as large",
+                all(never),
                 ours=True,
             ),
         ]
