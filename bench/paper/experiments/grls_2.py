@@ -102,8 +102,8 @@ def printed_findings(run, cells):
             ),
             Finding(
                 f"the minimiser's objective is never above that of {READINGS[method]} at the same γ",
-                f"in {sum(never)} of {len(done)} fits, but for rounding ({_ROUNDING:.0e}); the printed one's is "
-                f"up to {max(ratios):.1f} times as large",
+                f"in {sum(never)} of {len(done)} fits, but for rounding ({_ROUNDING:.0e}); "
+                f"the printed one's is up to {max(ratios):.1f} times as large",
                 all(never),
                 ours=True,
             ),
