@@ -32,6 +32,16 @@ def real(value: object, name: str, *, minimum: float | None = None, above: float
     return number
 
 
+def miss_rate(value: object) -> float:
+    """Return the share of misses `alpha` that a band allows; 1 − alpha is covered."""
+    if not 0 < real(value, "alpha") < 1:
+        raise ValueError(
+            f"alpha must lie between 0 and 1, both excluded, got {value!r}; it is the share of misses: "
+            "alpha=0.1 covers 90 %"
+        )
+    return real(value, "alpha")
+
+
 def integer(value: object, name: str, *, minimum: int, maximum: int | None = None) -> int:
     """Return `value` as an int; ValueError or TypeError names the parameter where it cannot be right."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):

@@ -37,6 +37,7 @@ from ._validation import (
     choice,
     integer,
     is_table_of_numbers,
+    miss_rate,
     real,
     refuse_dates,
     require_unchanged,
@@ -238,14 +239,12 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         if isinstance(self.cv, str) and self.estimator is None:
             raise ValueError('cv="prefit" needs an estimator that is fitted, got None')
 
-    def _alphas(self) -> list[float]:
-        if np.ndim(self.alpha) > 1 or np.size(self.alpha) == 0:
-            raise ValueError(f"alpha must be a number or a sequence of numbers, got {self.alpha!r}")
-        each = [self.alpha] if np.ndim(self.alpha) == 0 else list(self.alpha)
-        for alpha in each:
-            if not 0 < real(alpha, "alpha") < 1:
-                raise ValueError(f"alpha must lie between 0 and 1, both excluded, got {alpha!r}")
-        return [float(alpha) for alpha in each]
+    def _alphas(self, given: Any = None) -> list[float]:
+        """Return the shares of misses as a list: those given, by default those of the parameter."""
+        given = self.alpha if given is None else given
+        if np.ndim(given) > 1 or np.size(given) == 0:
+            raise ValueError(f"alpha must be a number or a sequence of numbers, got {given!r}")
+        return [miss_rate(alpha) for alpha in ([given] if np.ndim(given) == 0 else list(given))]
 
     def _checked(self, X: Any, *y: Any, reset: bool) -> Any:
         """Return X, and y where it is given, checked; tables with text stay as they are."""
@@ -410,7 +409,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
             rng = check_random_state(self.random_state)
             self._noise = self._noise_unit() * rng.uniform(size=len(scores))
         self._alphas_fit = self._alphas()
-        found = [problem.calibrate() for problem in self._problems(promise)]
+        found = [problem.calibrate() for problem in self._problems(promise, self._alphas_fit)]
         coefficients = np.column_stack([each.c for each in found])
         self._free = [[int(i) for i in each.free] for each in found]
         self.dual_coef_ = coefficients[:, 0] if np.ndim(self.alpha) == 0 else coefficients
@@ -447,12 +446,12 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
             self._gram_kept = known
         return known
 
-    def _problems(self, promise: Promise) -> list[ConformalProblem]:
+    def _problems(self, promise: Promise, alphas: list[float]) -> list[ConformalProblem]:
         """Return the problem of each level."""
         gamma = self.regularization_
         C = 1.0 if gamma is None else 1 / (2 * gamma * (len(self.scores_) + 1))
         gram, T, scores = self._gram(), promise.basis, self.scores_ + self._noise
-        return [ConformalProblem(gram, T, scores, alpha, C) for alpha in self._alphas()]
+        return [ConformalProblem(gram, T, scores, alpha, C) for alpha in alphas]
 
     # What is asked of it.
 
@@ -473,13 +472,17 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         checked = self._checked(X, reset=False)
         return claims(self.estimator_, given_rows(X, checked), self.conformity_score).point
 
-    def predict_interval(self, X: Any) -> FloatArray:
+    def predict_interval(self, X: Any, alpha: Any = None) -> FloatArray:
         """Return the bands.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Rows.
+        alpha : float or list of floats, default=None
+            The share of misses that is allowed: 0.1 covers 90 %. None: the parameter's, for which `fit` has
+            calibrated; for another the same scores are calibrated again. Where the kernel or γ was chosen
+            from rows, the parameter's share was the one in mind.
 
         Returns
         -------
@@ -491,13 +494,21 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         checked = self._checked(X, reset=False)
         given = given_rows(X, checked)
         said = claims(self.estimator_, given, self.conformity_score)
-        thresholds = self._thresholds(checked, given)
+        thresholds = self._thresholds(checked, given, alpha)
         bands = np.stack([said.bands(column, self.side) for column in thresholds.T], axis=2)
-        return bands[:, :, 0] if np.ndim(self.alpha) == 0 else bands
+        return bands[:, :, 0] if np.ndim(self.alpha if alpha is None else alpha) == 0 else bands
 
-    def _thresholds(self, checked: Any, given: Any) -> FloatArray:
+    def _calibrated(self, promise: Promise, alpha: Any) -> list[tuple[ConformalProblem, FloatArray, Any]]:
+        """Return the problem of each level, with the coefficients of its optimum and which are free."""
+        if alpha is None:
+            require_unchanged("alpha", getattr(self, "_alphas_fit", self._alphas()), self._alphas())
+            columns = np.asarray(self.dual_coef_).reshape(len(self.scores_), -1).T
+            return list(zip(self._problems(promise, self._alphas()), columns, self._free, strict=True))
+        solved = [(each, each.calibrate()) for each in self._problems(promise, self._alphas(alpha))]
+        return [(each, found.c, [int(i) for i in found.free]) for each, found in solved]
+
+    def _thresholds(self, checked: Any, given: Any, alpha: Any) -> FloatArray:
         """Return the largest score in the band of each row, (n, levels)."""
-        require_unchanged("alpha", getattr(self, "_alphas_fit", self._alphas()), self._alphas())
         T = FreeFeatures(self.features_, self.feature_names_free_).at(given)
         promise = Promise.of(self._T_fit, self.feature_names_free_)
         outside, T_basis = promise.outside(T), promise.in_basis(T)
@@ -505,13 +516,13 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         if self.kernel_ is not None:
             points = self.kernel_.view(given) if self.kernel_.reads_given else checked
         rng = check_random_state(self.random_state)
-        coefficients = np.asarray(self.dual_coef_).reshape(len(self.scores_), -1)
-        out = np.empty((len(T), coefficients.shape[1]))
-        for level, problem in enumerate(self._problems(promise)):
+        calibrated = self._calibrated(promise, alpha)
+        out = np.empty((len(T), len(calibrated)))
+        for level, (problem, coefficients, free) in enumerate(calibrated):
             shares = np.full(len(T), 1 - problem.alpha)
             if self.randomize:
                 shares = rng.uniform(-problem.alpha, 1 - problem.alpha, size=len(T))
-            c, free = np.ascontiguousarray(coefficients[:, level]), self._free[level]
+            c = np.ascontiguousarray(coefficients)
             for start in range(0, len(T), problem.block()):
                 part = slice(start, start + problem.block())
                 K = diagonal = None
@@ -566,7 +577,7 @@ class ConformalRegressor(MetaEstimatorMixin, RegressorMixin, Estimator):
         checked, values = self._checked(X, y, reset=False)
         values = np.asarray(values, dtype=np.float64)
         assert_all_finite(values, input_name="y")
-        T = FreeFeatures(self.features_, self.feature_names_free_).at(given_rows(X, checked))
+        T = FreeFeatures(self.features_, self.feature_names_free_).plain_at(given_rows(X, checked))
         bands = self.predict_interval(X).reshape(len(values), 2, -1)
         ends = {"both": (0, 1), "lower": (0,), "upper": (1,)}[self.side]
         parts = slices(T, self.feature_names_free_, n_bins)

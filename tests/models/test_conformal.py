@@ -320,6 +320,24 @@ def test_quantiles_are_moved_by_how_far_observations_lie_outside():
     assert_allclose(model.predict(X), middle)
 
 
+def test_a_level_asked_of_a_fitted_model_is_that_of_a_model_fitted_with_it():
+    X, y = data(np.random.default_rng(0), 120)
+    model = ConformalRegressor(zero_model(), features=GROUPS, alpha=0.2, cv="prefit").fit(X, y)
+    for alpha in (0.1, [0.1, 0.3]):
+        other = ConformalRegressor(zero_model(), features=GROUPS, alpha=alpha, cv="prefit").fit(X, y)
+        assert_allclose(model.predict_interval(X[:20], alpha), other.predict_interval(X[:20]))
+
+
+def test_the_report_of_coverage_cuts_columns_in_the_units_of_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(40, 60, (300, 1))
+    y = X[:, 0] + rng.standard_normal(300)
+    model = ConformalRegressor(LinearRegression(), features="linear", random_state=0).fit(X[:200], y[:200])
+    names = model.coverage_report(X[200:], y[200:], n_bins=2).names
+    low, middle, high = np.quantile(X[200:, 0], [0, 0.5, 1])
+    assert names[1:] == [f"x0 in [{low:.4g}, {middle:.4g})", f"x0 in [{middle:.4g}, {high:.4g}]"]
+
+
 def test_several_levels_are_those_of_single_models():
     X, y = data(np.random.default_rng(0), 120)
     several = ConformalRegressor(zero_model(), features=GROUPS, alpha=[0.1, 0.3], cv="prefit").fit(X, y)

@@ -1,12 +1,16 @@
 """Jackknife+ and CV+ bands of least squares: equal to those of models refitted without the rows."""
 
+import inspect
+
 import numpy as np
 import pytest
 import reference
-from grls import GRLSRegressor
+from grls import GRLSRegressor, GRRegressor
+from grls.conformal import ConformalRegressor
 from grls.features import EstimatorFeatures
 from grls.kernels import Gaussian, Linear, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
@@ -115,6 +119,7 @@ def test_coverage_is_about_what_is_aimed_at():
     [
         ({"method": "bootstrap"}, "method must be one of"),
         ({"alpha": 1.0}, "alpha must lie between"),
+        ({"method": "cv+", "with_noise": False}, 'with_noise=False needs method="model"'),
         ({"method": "cv+", "cv": [(np.arange(20), np.arange(20, 40))]}, "every row once"),
     ],
 )
@@ -125,11 +130,56 @@ def test_what_cannot_be_right_is_refused(arguments, message):
 
 def test_weights_and_features_made_from_y_are_refused():
     model = GRLSRegressor(Gaussian(1.0), regularization=1e-2)
-    with pytest.raises(ValueError, match="rows that are alike"):
-        model.fit(X, Y[:, 0], sample_weight=np.arange(1.0, 41.0)).predict_interval(NEW)
+    for fitted in (
+        model.fit(X, Y[:, 0], sample_weight=np.arange(1.0, 41.0)),
+        GRLSRegressor(Gaussian(1.0), noise="learn").fit(X, Y[:, 0]),
+    ):
+        with pytest.raises(ValueError, match=r'rows that are alike.* take method="model"'):
+            fitted.predict_interval(NEW, method="jackknife+")
+        assert_array_equal(fitted.predict_interval(NEW), fitted.predict_interval(NEW, method="model"))
     model.set_params(features=EstimatorFeatures(LinearRegression()))
     with pytest.raises(ValueError, match="made from y"):
         model.fit(X, Y[:, 0]).predict_interval(NEW)
+
+
+def test_the_band_of_the_model_is_its_standard_deviation_times_a_quantile_of_t():
+    model = GRLSRegressor(Gaussian(1.0), regularization=1e-2).fit(X, Y)
+    quantile = stats.t.ppf(0.9, model.degrees_of_freedom_)
+    for with_noise in (False, True):
+        mean, std = model.predict(NEW, return_std=True, with_noise=with_noise)
+        low, high = np.moveaxis(model.predict_interval(NEW, 0.2, method="model", with_noise=with_noise), 1, 0)
+        assert_allclose(low, mean - quantile * std)
+        assert_allclose(high, mean + quantile * std)
+
+
+def test_bands_cover_where_the_known_noise_differs_between_rows():
+    held = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, variance = rng.uniform(0, 6, (400, 1)), rng.choice([0.01, 1.0], 400)
+        y = np.sin(x[:, 0]) + np.sqrt(variance) * rng.standard_normal(400)
+        model = GRLSRegressor(Gaussian(1.0)).fit(x[:80], y[:80], noise=variance[:80])
+        low, high = model.predict_interval(x[80:], 0.2, noise=variance[80:]).T
+        inside = (low <= y[80:]) & (y[80:] <= high)
+        held.append([inside[variance[80:] == v].mean() for v in (0.01, 1.0)])
+    assert_allclose(np.mean(held, axis=0), 0.8, atol=0.04)
+
+
+def test_alpha_is_the_share_of_misses_in_every_class_that_has_bands():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 6, (600, 1))
+    y = rng.poisson(np.exp(4 + 0.5 * np.sin(x[:, 0])))
+    for model in (
+        GRLSRegressor(Gaussian(1.0), regularization=1e-3),
+        GRRegressor(Gaussian(1.0), loss="poisson"),
+        ConformalRegressor(LinearRegression(), cv=0.5, random_state=0),
+    ):
+        assert list(inspect.signature(model.predict_interval).parameters)[:2] == ["X", "alpha"]
+        model.fit(x[:300], y[:300])
+        for alpha in (0.1, 0.6):
+            low, high = model.predict_interval(x[300:], alpha).T
+            inside = (low <= y[300:]) & (y[300:] <= high)
+            assert abs(inside.mean() - (1 - alpha)) < 0.2
 
 
 def test_a_number_of_folds_may_be_one_of_numpy():

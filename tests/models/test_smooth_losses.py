@@ -564,7 +564,8 @@ def test_standard_deviations_are_those_of_the_dense_equations(loss):
     assert_allclose(of_mean, mean * std)
     away = stats.norm.ppf(0.95) * std
     assert_allclose(
-        model.predict_interval(Z, 0.9), np.exp(eta[:, None] + np.outer(away, [-1, 1]).reshape(7, 2))
+        model.predict_interval(Z, 0.1, with_noise=False),
+        np.exp(eta[:, None] + np.outer(away, [-1, 1]).reshape(7, 2)),
     )
 
 
@@ -573,7 +574,7 @@ def test_bands_of_observations_are_quantiles_and_never_negative(loss):
     X, y = data(loss, 60, scale=0.3)
     model = regressor(loss).fit(X, y)
     Z = np.random.default_rng(1).normal(size=(5, 2))
-    band = model.predict_interval(Z, 0.9, with_noise=True)
+    band = model.predict_interval(Z, 0.1)
     assert band.min() >= 0
     assert np.all(band[:, 0] <= band[:, 1])
     eta, std = model.linear_predictor(Z, return_std=True)
@@ -601,9 +602,9 @@ def test_bands_cover_what_they_promise():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         model = GRRegressor(Gaussian(1.5), loss="poisson").fit(x, rng.poisson(mu))
-        low, high = model.predict_interval(x).T
+        low, high = model.predict_interval(x, 0.05, with_noise=False).T
         inside.append(np.mean((low <= mu) & (mu <= high)))
-        low, high = model.predict_interval(x, with_noise=True).T
+        low, high = model.predict_interval(x, 0.05).T
         new = rng.poisson(mu)
         observed.append(np.mean((low <= new) & (new <= high)))
     assert 0.85 < np.mean(inside) <= 1
@@ -734,9 +735,9 @@ def test_offsets_and_exposures_that_cannot_be_are_refused():
         model.predict(X, exposure=zero)
     with pytest.raises(ValueError, match="not be negative"):
         model.score(X, -y - 1)
-    for level in (0.0, 1.0):
-        with pytest.raises(ValueError, match="level"):
-            model.predict_interval(X, level)
+    for alpha in (0.0, 1.0):
+        with pytest.raises(ValueError, match="alpha must lie between"):
+            model.predict_interval(X, alpha)
 
 
 def test_parameters_of_the_other_losses_are_told_apart():

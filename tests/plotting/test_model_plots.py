@@ -263,11 +263,14 @@ def test_effects_of_other_losses_have_bands_where_the_loss_has_them():
     display = plotting.PartialEffectsDisplay.from_estimator(model, X, n_points=20)
     rows = np.column_stack([display.effects[0].line, np.full(20, np.median(X[:, 1]))])
     assert_allclose(display.effects[0].mean, model.predict(rows))
-    assert_allclose(display.effects[0].ends, model.predict_interval(rows))
+    assert_allclose(display.effects[0].ends, model.predict_interval(rows, 0.05, with_noise=False))
     assert "band" in display.axes_[0].get_title()
     pipeline = make_pipeline(StandardScaler(), GRRegressor(Gaussian(1.0), loss="poisson", regularization=0.1))
     shown = plotting.PartialEffectsDisplay.from_estimator(pipeline.fit(X, counts), X, n_points=20)
-    assert_allclose(shown.effects[0].ends, pipeline[-1].predict_interval(pipeline[:-1].transform(rows)))
+    assert_allclose(
+        shown.effects[0].ends,
+        pipeline[-1].predict_interval(pipeline[:-1].transform(rows), 0.05, with_noise=False),
+    )
     levels = GRRegressor(Gaussian(1.0), loss="quantile", quantiles=[0.1, 0.9], regularization=0.1)
     lines = plotting.PartialEffectsDisplay.from_estimator(levels.fit(X, counts), X, n_points=20)
     assert lines.effects[1].mean.shape == (20, 2)

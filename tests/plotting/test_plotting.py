@@ -60,7 +60,7 @@ def test_bands_of_counts_are_drawn_above_zero(fitted, figures):
     model = GRRegressor(Gaussian(sigma=1.0), loss="poisson").fit(X, counts)
     display = plotting.FitDisplay.from_estimator(model, X, counts)
     assert display.band.min() >= 0
-    assert_allclose(display.band, model.predict_interval(display.line[:, None], with_noise=True))
+    assert_allclose(display.band, model.predict_interval(display.line[:, None], 0.05))
 
 
 def test_the_path_display_shows_every_output(fitted, figures):

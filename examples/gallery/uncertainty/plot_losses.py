@@ -36,7 +36,7 @@ low, middle, high = levels.fit(x, wide).predict(x).T
 
 counts = rng.poisson(np.exp(0.5 * truth - 1))
 rate = GRRegressor(kernel, features="linear", loss="poisson").fit(x, counts)
-ends = rate.predict_interval(x)
+ends = rate.predict_interval(x, 0.05, with_noise=False)
 
 # %%
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.8))

@@ -53,7 +53,7 @@ for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
     ax.set_title(name)
 huber = models["Huber"].outliers_
 axes[0, 0].plot(x[huber], y[huber], "kx", markersize=5, label="outliers")
-low, high = models["gamma: the mean, with its band"].predict_interval(grid).T
+low, high = models["gamma: the mean, with its band"].predict_interval(grid, 0.05, with_noise=False).T
 axes[1, 2].fill_between(grid[:, 0], low, high, alpha=0.3)
 axes[0, 0].set_ylim(0, 24)
 axes[0, 0].legend(loc="upper left", ncols=2)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import memory
 from .._solvers.rank import units_of
-from .._validation import FloatArray, choice, real
+from .._validation import FloatArray, choice, miss_rate
 from .cross_validation import leave_out
 from .fitted import FittedProblem
 
 __all__ = ["LeaveOutBands"]
 
+_METHODS = ("auto", "jackknife+", "cv+", "jackknife", "model")
 _BLOCK = 16e6  # of weights of training rows in predictions, at a time
 
 
@@ -23,12 +25,20 @@ class LeaveOutBands:
     """A regressor of least squares with bands by jackknife+ and its kin."""
 
     def predict_interval(
-        self, X: Any, alpha: float = 0.1, *, method: str = "jackknife+", cv: Any = 10
+        self,
+        X: Any,
+        alpha: float = 0.1,
+        *,
+        method: str = "auto",
+        cv: Any = 10,
+        with_noise: bool = True,
+        noise: Any = None,
     ) -> FloatArray:
-        r"""Return bands for new observations, from rows left out: no normal noise is assumed.
+        r"""Return bands for new observations that cover a share 1 − α of them.
 
-        With e_i the residual of row i by the model without it and f₋ᵢ that model, both in closed form from
-        the fit with all rows,
+        The ends come from rows left out, which assumes no normal noise, or from the model's standard
+        deviations. With e_i the residual of row i by the model without it and f₋ᵢ that model, both in closed
+        form from the fit with all rows, jackknife+ is
 
         .. math:: \text{band}(x) = [\, q^-_α \{f_{-i}(x) - |e_i|\}, \; q^+_{1-α} \{f_{-i}(x) + |e_i|\} \,],
 
@@ -39,17 +49,24 @@ class LeaveOutBands:
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
         alpha : float, default=0.1
-            The share of misses aimed at.
-        method : {"jackknife+", "cv+", "jackknife"}, default="jackknife+"
-            Rows left out one by one; in folds; or one by one with f(x) of all rows in place of f₋ᵢ(x), which
-            is cheaper and promises nothing.
+            The share of misses aimed at: 0.1 covers 90 %.
+        method : {"auto", "jackknife+", "cv+", "jackknife", "model"}, default="auto"
+            "jackknife+", rows left out one by one; "cv+", in folds; "jackknife", one by one with f(x) of all
+            rows in place of f₋ᵢ(x), which is cheaper and promises nothing. "model": the prediction plus and
+            minus its standard deviation times a quantile of Student's t. "auto": "jackknife+", but "model"
+            where the noise differs between rows (sample weights, ``fit(noise=…)``, ``noise="learn"``) or
+            `with_noise` is False.
         cv : int, splitter or splits, default=10
             Folds of "cv+". A number: so many, of rows drawn at random with a fixed seed.
+        with_noise : bool, default=True
+            Whether the band is for new observations, of weight one, or for the function (by "model" only).
+        noise : float or array-like of shape (n,), default=None
+            Known variances of the noise at the new points, as in `predict`.
 
         Returns
         -------
         ndarray of shape (n, 2), or (n, 2, k) with several outputs
-            The ends; infinite with fewer than 1/α − 1 rows.
+            The ends; from rows left out infinite with fewer than 1/α − 1 rows.
 
         See Also
         --------
@@ -80,11 +97,14 @@ class LeaveOutBands:
         True
         """
         check_is_fitted(self)
-        choice(method, "method", ("jackknife+", "cv+", "jackknife"))
-        if not 0 < real(alpha, "alpha") < 1:
-            raise ValueError(f"alpha must lie between 0 and 1, both excluded, got {alpha!r}")
+        choice(method, "method", _METHODS)
+        alpha = miss_rate(alpha)
         model: Any = self
-        _require_single_rows(model)
+        if method == "auto":
+            method = "model" if _has_unlike_rows(model) or not with_noise else "jackknife+"
+        if method == "model":
+            return _by_model(model, X, alpha, with_noise, noise)
+        _require_like_rows(model, method, with_noise)
         if method == "cv+":
             folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int | np.integer) else cv
             left_out = leave_out(model, folds, None, None)
@@ -112,7 +132,7 @@ class LeaveOutBands:
                     others = mean[part, k, None]
                     if weights is not None:
                         others = others - _moved(weights, errors[:, k], fold)
-                    out[part, :, k] = _ends(others, np.abs(errors[:, k]), float(alpha))
+                    out[part, :, k] = _ends(others, np.abs(errors[:, k]), alpha)
         if np.isnan(out).any():
             raise ValueError(
                 "the bands are no numbers: residuals of rows left out overflow, or the arrays of this model "
@@ -121,13 +141,29 @@ class LeaveOutBands:
         return out[:, :, 0] if model._one_output else out
 
 
-def _require_single_rows(model: Any) -> None:
-    """ValueError where a row stands for several, or for a part of one."""
+def _by_model(model: Any, X: Any, alpha: float, with_noise: bool, noise: Any) -> FloatArray:
+    """Return the bands of the normal model whose variances were estimated."""
+    mean, std = model.predict(X, return_std=True, with_noise=with_noise, noise=noise)
+    half = stats.t.ppf(1 - alpha / 2, model.degrees_of_freedom_) * std
+    return np.stack([mean - half, mean + half], axis=1)
+
+
+def _has_unlike_rows(model: Any) -> bool:
+    """Whether a row stands for several, or for a part of one, or has a noise of its own."""
     weights = model._weights_fit
-    if weights is not None and not np.all(weights == 1):
+    return weights is not None and not np.all(weights == 1)
+
+
+def _require_like_rows(model: Any, method: str, with_noise: bool) -> None:
+    """ValueError where residuals of rows left out are not those of new rows."""
+    if not with_noise:
         raise ValueError(
-            "predict_interval by rows left out needs rows that are alike, and this model was fitted with "
-            "sample weights or noise variances"
+            f'method={method!r} has bands for new observations only: with_noise=False needs method="model"'
+        )
+    if _has_unlike_rows(model):
+        raise ValueError(
+            f"method={method!r} needs rows that are alike, and this model was fitted with sample weights or "
+            'noise variances, or has learnt them: take method="model", the one that "auto" takes then'
         )
 
 

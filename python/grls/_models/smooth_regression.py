@@ -14,7 +14,7 @@ from .._selection.regularization import warn_of_copies, warn_of_unusual_weights
 from .._selection.starts import drawn_rows
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.newton import Minimum, State
-from .._validation import FloatArray, real, sample_weights, target_columns
+from .._validation import FloatArray, miss_rate, real, sample_weights, target_columns
 from ..kernels.polynomials import polynomial_columns
 from .deviations import standard_deviations
 from .families import FAMILIES, NO_SCATTER, Family, FamilyRows
@@ -308,21 +308,21 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
     def predict_interval(
         self,
         X: Any,
-        level: float = 0.95,
+        alpha: float = 0.1,
         *,
-        with_noise: bool = False,
+        with_noise: bool = True,
         offset: Any = None,
         exposure: Any = None,
     ) -> FloatArray:
-        """Return bands of the mean, or of new observations, which are never negative.
+        """Return bands for new observations, or for their mean, which are never negative.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n, d)
             Points.
-        level : float, default=0.95
-            Between 0 and 1: how likely what is asked for lies inside.
-        with_noise : bool, default=False
+        alpha : float, default=0.1
+            The share of misses aimed at: 0.1 covers 90 %.
+        with_noise : bool, default=True
             Whether it is about new observations rather than the mean: quantiles of the family's distribution,
             with a normal distribution of the logarithm of its mean. Where the means of a gamma model are the
             values of y, of dispersion zero, both ends are the mean.
@@ -335,11 +335,9 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
             Lower and upper ends; whole numbers for observed counts.
         """
         check_is_fitted(self)
-        level = real(level, "level", above=0)
-        if level >= 1:
-            raise ValueError(f"level must be less than 1, got {level!r}")
+        alpha = miss_rate(alpha)
         eta, std = self._linear_predictor(X, True, offset, exposure)
-        tails = np.array([(1 - level) / 2, (1 + level) / 2])
+        tails = np.array([alpha / 2, 1 - alpha / 2])
         if not with_noise:
             ends = self._family.mean(eta[..., None] + std[..., None] * stats.norm.ppf(tails))
         else:

@@ -167,7 +167,7 @@ def _by_loss(
     if mean.ndim == 2:
         raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
     given = rows if model is final else model[:-1].transform(rows)
-    return mean, None, seen, final.predict_interval(given, with_noise=with_noise)
+    return mean, None, seen, final.predict_interval(given, 0.05, with_noise=with_noise)
 
 
 @dataclass

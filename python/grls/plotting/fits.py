@@ -106,7 +106,7 @@ class FitDisplay(SingleDisplay):
         has_family = has_another_loss(model) and hasattr(model, "predict_interval")
         if has_family:  # the band is not as wide above as below
             mean, std = model.predict(line[:, None], return_std=True)
-            band = model.predict_interval(line[:, None], with_noise=with_noise).reshape(-1, 2)
+            band = model.predict_interval(line[:, None], 0.05, with_noise=with_noise).reshape(-1, 2)
         elif has_another_loss(model):
             return cls(x, targets, line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
         else:
