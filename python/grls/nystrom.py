@@ -21,7 +21,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ._models.classification import OneVersusAll, class_weighted
 from ._nystrom.machine import NystromMachine, adds_up
-from ._nystrom.machine import Partial as _Partial  # noqa: F401 - its name in older files
 from ._nystrom.origin import middle
 from ._nystrom.plan import indicators, one_against_all
 from ._nystrom.uncertainty import CentreUncertainty

@@ -9,7 +9,9 @@ that were cut short or changed by accident, and is no signature: whoever can wri
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -17,6 +19,7 @@ import platform
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -56,7 +59,6 @@ _RECORDS = (
     "grls._models.samples.FreeFeatures",
     "grls._nystrom.centers.Centers",
     "grls._nystrom.equations.Eliminated",
-    "grls._nystrom.groups.GroupEffects",  # where older files look for it
     "grls._nystrom.groups.GroupSums",
     "grls._nystrom.machine.Partial",
     "grls._nystrom.penalised.Penalised",
@@ -74,23 +76,12 @@ _RECORDS = (
     "grls._selection.variances.GivenVariances",
     "grls._solvers.centre_sums.Whitening",
     "grls._solvers.covariance.LowRankCovariance",
-    "grls.nystrom._Partial",  # where older files look for grls._nystrom.machine.Partial
-    "grls.transfer.TransferPrior",
-)
-
-# Estimators in modules that are not imported with grls.
-_ELSEWHERE = (
-    "grls.cli.formulas.Formula",
-    "grls.cli.tables.TableColumns",
-    "grls.conformal.ConformalRegressor",
-    "grls.dask.NystromGRLSClassifier",
-    "grls.dask.NystromGRLSRegressor",
-    "grls.datasets.words.MutualInformationWords",
 )
 
 # Plain data of Python, SciPy and scikit-learn that skops asks about.
 _PLAIN = (
     "builtins.range",
+    "numpy.dtype",
     "scipy._lib.array_api_compat.numpy._aliases.asarray",  # kept in splines
     "scipy.interpolate._bsplines.BSpline",  # looked at by `_require_sound`
     "scipy.interpolate._bsplines._BSpline",  # the same, inside the former since SciPy 1.18
@@ -102,7 +93,9 @@ _PLAIN = (
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.utils._metadata_requests.MetadataRequest",  # in searches that scikit-learn before 1.8 fitted
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
-    *(f"sklearn.model_selection._split.{name}" for name in ("KFold", "StratifiedKFold", "GroupKFold")),
+    "sklearn.metrics._scorer._CurveScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.utils._bunch.Bunch",
 )
 
 
@@ -115,17 +108,35 @@ def _skops() -> Any:
     return skops.io
 
 
-def _trusted() -> set[str]:
-    """Return the names of the types that a file may hold without being asked about."""
-    from . import features, kernels  # noqa: F401 - all of them are known by then
+def _is_trusted(name: str) -> bool:
+    """Whether a file may hold this type without being asked about, whatever is imported so far."""
+    return name in _RECORDS or name in _PLAIN or _is_ours(name) or name in _measures_and_splits()
 
-    def below(base: type[Any]) -> Iterator[type[Any]]:
-        for child in base.__subclasses__():
-            yield child
-            yield from below(child)
 
-    ours = {f"{c.__module__}.{c.__qualname__}" for base in (BaseEstimator, Versioned) for c in below(base)}
-    return {name for name in ours if name.startswith("grls.")}.union(_RECORDS, _ELSEWHERE, _PLAIN)
+def _is_ours(name: str) -> bool:
+    """Whether a name is that of an estimator, kernel or feature of grls; its module is imported to see."""
+    home, _, kind = name.rpartition(".")
+    if not name.startswith("grls.") or "__main__" in home:  # which would run a command
+        return False
+    try:
+        found = getattr(import_module(home), kind, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("grls."):
+            raise  # a package that the module needs
+        return False
+    is_kind = isinstance(found, type) and issubclass(found, BaseEstimator | Versioned)
+    return is_kind and found.__module__ == home
+
+
+@functools.cache
+def _measures_and_splits() -> set[str]:
+    """Return the names of scikit-learn's functions of data, as metrics are, and of its ways to split rows."""
+    from sklearn import feature_selection, metrics, model_selection
+
+    splits = (one for one in vars(model_selection).values() if hasattr(one, "get_n_splits"))
+    measures = (one for module in (metrics, feature_selection) for one in vars(module).values())
+    known = [*splits, *filter(inspect.isfunction, measures)]
+    return {f"{one.__module__}.{one.__qualname__}" for one in known if one.__module__.startswith("sklearn.")}
 
 
 def _names(trusted: Iterable[str | type]) -> set[str]:
@@ -219,14 +230,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def _require_names(types: Iterable[str]) -> None:
     """ValueError for what a reader could not find by its name, or would refuse although it is ours."""
-    known = _trusted()
     for name in types:
         if not _is_found(name):
             raise ValueError(
                 f"the model holds {name}, which has no name to be found by when the file is read: define it "
                 "with def or class at the top of a module"
             )
-        if name.startswith("grls.") and name not in known:
+        if name.startswith("grls.") and not _is_trusted(name):
             raise ValueError(f"the model holds {name}, an inner part of grls that is not made to be saved")
 
 
@@ -279,7 +289,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     with _as_value_errors(path):
         _require_plain(path, content)
         asked = set(skops.get_untrusted_types(data=content))
-    unknown = asked - _trusted() - _names(trusted)
+    unknown = {name for name in asked - _names(trusted) if not _is_trusted(name)}
     if unknown:
         listed = ", ".join(sorted(unknown))
         raise ValueError(
