@@ -47,7 +47,7 @@ _PARAMETERS = """Parameters
     regularization : float or {{"loo", "logo", "gcv", "reml", "holdout"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
-        of ``fit(X, y, groups=…)``, such as subjects or blocks of a map), generalised cross-validation, or
+        of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"), generalised cross-validation, or
         the restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
         leave-one-out leaves out one. "holdout", for ``solver="cg"``: the error on a tenth of the rows, chosen
         by their contents, of the model of the others; the coefficients are then those of all rows. Below
@@ -341,7 +341,9 @@ class GRLSRegressor(LeaveOutBands, LearnsNoise, UncertainSummary, Regression, Le
         sample_weight : array-like of shape (m,), default=None
             Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
-            For ``regularization="logo"``: the group of each row, such as a subject or a block of the map.
+            The group of each row, such as a subject or a block of the map. Rows of a group are left out
+            together: "loo" is "logo" then, and "holdout" holds out whole groups; "gcv" and "reml" leave no
+            rows out, and refuse groups. `cross_validate` folds by them.
         noise : array-like of shape (m,), default=None
             Known variances of the noise in each row: those of the noise itself where ``noise_variance=1``,
             and otherwise in units that are estimated. A noisier row counts less, but stays one row.
@@ -463,7 +465,9 @@ class GRLSClassifier(ClassificationSummary, Classification, LeastSquaresMachine)
         sample_weight : array-like of shape (m,), default=None
             Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
-            For ``regularization="logo"``: the group of each row, such as a subject or a block of the map.
+            The group of each row, such as a subject or a block of the map. Rows of a group are left out
+            together: "loo" is "logo" then, and "holdout" holds out whole groups; "gcv" and "reml" leave no
+            rows out, and refuse groups. `cross_validate` folds by them.
 
         Returns
         -------
@@ -487,8 +491,8 @@ class GRLSClassifier(ClassificationSummary, Classification, LeastSquaresMachine)
             sees the rows of positive weight; splits that are listed hold positions among all rows given to
             `fit`.
         groups : array-like of shape (m,), default=None
-            For splitters of groups: that of each row given to `fit`, or of each of positive weight. Those of
-            the fit by default.
+            The group of each row given to `fit`, or of each of positive weight; those of the fit by default.
+            A number of folds is then that of `StratifiedGroupKFold`, at most one for each group.
 
         Returns
         -------

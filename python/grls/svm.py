@@ -280,7 +280,8 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         sample_weight : array-like of shape (m,), default=None
             C becomes C times the weight: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
-            Rows of a group, such as a subject, are in the same fold where C or `feature_variance` is chosen.
+            Rows of a group, such as a subject, are in the same fold where C or `feature_variance` is chosen,
+            or probabilities are calibrated.
 
         Returns
         -------
@@ -298,11 +299,19 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             require_two_classes(len(classes))
             codes = np.searchsorted(classes, labels)[:, None].astype(np.float64)
             samples = self._samples(checked, X, labels, codes, weights)
-            self._fit(with_groups(samples, groups, len(labels)), classes, len(labels))
+            samples = with_groups(samples, groups, len(labels))
+            chooses = self._chooses_kernel() or require_choice(self.C, self.feature_variance)
+            if groups is not None and not (chooses or self.probability):
+                warn(
+                    "groups tell which rows are held out together, and no choice needs rows held out",
+                    UserWarning,
+                )
+            self._fit(samples, classes, len(labels))
             self.class_weight_ = weights_of_classes(self.class_weight, classes, labels[counted])
             if self.probability and not hasattr(self, "calibrated_"):
                 # A kernel matrix loses columns with its rows, which a list of lists cannot.
-                self._calibrate_by_refits(checked if self.kernel_.pairwise else X, labels, given, counted)
+                rows = checked if self.kernel_.pairwise else X
+                self._calibrate_by_refits(rows, labels, given, counted, samples.labels)
         return self
 
     def _check_parameters(self) -> None:

@@ -10,7 +10,7 @@ from grls import GRLSClassifier, GRLSRegressor
 from grls._solvers import memory
 from grls.features import Columns, EstimatorFeatures
 from grls.kernels import Gaussian, Laplace, Matern, ThinPlate
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -149,6 +149,26 @@ def test_groups_of_the_fit_are_the_default():
     kept = np.delete(labels, 3)
     assert_allclose(first.predictions, model.cross_validate(GroupKFold(3), groups=kept).predictions)
     assert len(first.rows) == len(y) - 1
+
+
+def test_a_number_of_folds_keeps_groups_together():
+    X, y, rng = wave()
+    labels = rng.integers(0, 8, size=len(y))
+    model = GRLSRegressor(Gaussian(0.7), regularization=1e-3).fit(X, y)
+    found = model.cross_validate(4, groups=labels)
+    expected = model.cross_validate(GroupKFold(4), groups=labels)
+    assert_array_equal(found.fold, expected.fold)
+    assert_allclose(found.predictions, expected.predictions)
+    assert_array_equal(model.fit(X, y, groups=labels).cross_validate(4).fold, expected.fold)
+    assert model.cross_validate(20).n_folds == 8
+    assert model.cross_validate(KFold(3)).n_folds == 3  # a splitter of the caller need not take them
+    with pytest.raises(ValueError, match="LeaveOneGroupOut"):
+        model.cross_validate("loo", groups=labels)
+    with pytest.raises(ValueError, match="at least two groups"):
+        model.cross_validate(groups=np.zeros(len(y)))
+    classifier = GRLSClassifier(Gaussian(0.7), regularization=1e-3).fit(X, y > 0)
+    by_labels = classifier.cross_validate(4, groups=labels)
+    assert all(len(np.unique(by_labels.fold[labels == g])) == 1 for g in range(8))
 
 
 def test_classifiers_label_rows_that_are_left_out():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import reference
-from grls import GRLSClassifier, GRLSRegressor
+from grls import GRLSClassifier, GRLSRegressor, SVMGBClassifier
+from grls._selection.by_holdout import held_out_rows
 from grls._selection.parameters import Parameters
 from grls._solvers.groups import Groups, dependent_without
 from grls._solvers.kernel_problem import KernelProblem
@@ -11,6 +12,7 @@ from grls.exceptions import ConfoundedFeaturesWarning
 from grls.features import Columns, EstimatorFeatures
 from grls.kernels import Gaussian, Matern
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneGroupOut
 
@@ -145,6 +147,70 @@ def test_classifiers_leave_out_groups():
     assert model.logo_score_ == pytest.approx(found.right.mean())
 
 
+@pytest.mark.parametrize("options", [{}, {"optimize": True}, {"kernel": "auto"}])
+def test_leave_one_out_with_groups_leaves_out_groups(options):
+    X, y, labels = subjects(n_groups=5, each=8)
+    options = {"kernel": Gaussian(1.0), **options}
+    found = GRLSRegressor(**options).fit(X, y, groups=labels)
+    named = GRLSRegressor(**options, regularization="logo").fit(X, y, groups=labels)
+    assert found.regularization_ == named.regularization_
+    assert_allclose(found.logo_predictions_, named.logo_predictions_)
+    assert not hasattr(found, "loo_predictions_")
+    assert "chosen by 'logo'" in str(found.summary())
+    assert found.fit(X, y).regularization_ != named.regularization_
+    assert not hasattr(found, "logo_predictions_")
+
+
+def test_a_kernel_chosen_at_a_given_regularization_leaves_out_groups():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 10)  # clusters, whose rows tell each other's level
+    X = (3 * rng.normal(size=(12, 2)))[labels] + 0.3 * rng.normal(size=(120, 2))
+    y = 0.3 * X[:, 0] + rng.normal(size=12)[labels] + 0.1 * rng.normal(size=120)
+    model = GRLSRegressor(regularization=1e-3)
+    errors = [
+        np.mean(model.fit(X, y, groups=groups).cross_validate(groups=labels).residuals ** 2)
+        for groups in (labels, None)
+    ]
+    assert errors[0] < 0.9 * errors[1]
+
+
+@pytest.mark.parametrize("regularization", ["gcv", "reml"])
+@pytest.mark.parametrize("machine", [GRLSRegressor, GRLSClassifier])
+def test_criteria_that_leave_no_rows_out_refuse_groups_by_name(machine, regularization):
+    X, y, labels = subjects()
+    with pytest.raises(ValueError, match=f"regularization='{regularization}' leaves no rows out"):
+        machine(Gaussian(1.0), regularization=regularization).fit(X, y > 0, groups=labels)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "auto", "C": 1.0}, {"C": 1.0, "probability": True}])
+def test_support_vector_machines_hold_out_groups_for_all_that_they_choose(options):
+    X, y, labels = subjects(n_groups=10)
+    model = SVMGBClassifier(**{"kernel": Gaussian(1.0), "tol": 1e-6, **options})
+    by_groups, by_rows = (clone(model).fit(X, y > 0, groups=groups) for groups in (labels, None))
+    if "probability" in options:
+        assert np.abs(by_groups.predict_proba(X) - by_rows.predict_proba(X)).max() > 0.01
+    else:
+        errors = [model.optimization_.candidates[0].criterion for model in (by_groups, by_rows)]
+        assert errors[0] > 1.1 * errors[1]
+
+
+def test_groups_that_have_no_say_are_warned_of():
+    X, y, labels = subjects()
+    with pytest.warns(UserWarning, match="no choice needs rows held out"):
+        SVMGBClassifier(Gaussian(1.0), C=1.0).fit(X, y > 0, groups=labels)
+
+
+def test_rows_held_out_are_whole_groups():
+    X, y, labels = subjects(n_groups=20)
+    problem = KernelProblem(Gaussian(1.0), X, np.ones((len(y), 1)), None)
+    held = held_out_rows(problem, labels)
+    assert len(np.unique(labels[held])) == 2
+    assert held.sum() == 24
+    by_rows = GRLSRegressor(Gaussian(1.0), solver="cg", regularization="holdout").fit(X, y)
+    by_groups = clone(by_rows).fit(X, y, groups=labels)
+    assert by_groups.regularization_ != by_rows.regularization_
+
+
 def test_what_cannot_be_left_out_is_said():
     X, y, labels = subjects()
     model = GRLSRegressor(Gaussian(1.0), regularization="logo")
@@ -152,7 +218,7 @@ def test_what_cannot_be_left_out_is_said():
         model.fit(X, y)
     with pytest.raises(ValueError, match="a group for each of the 96 rows"):
         model.fit(X, y, groups=labels[:5])
-    with pytest.raises(ValueError, match="at least two groups"):
+    with pytest.raises(ValueError, match="needs at least two of them"):
         model.fit(X, y, groups=np.zeros(len(y)))
     with pytest.raises(ValueError, match="NaN"):
         model.fit(X, y, groups=np.where(labels == 1, np.nan, labels))

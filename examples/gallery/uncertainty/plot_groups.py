@@ -3,8 +3,8 @@ Cross-validation by groups, in closed form
 ==========================================
 
 Several readings per subject: a model that may look at other readings of the same subject seems far better
-than it is for a new one. ``cross_validate`` leaves out whole groups without refitting, and
-``regularization="logo"`` chooses γ, and with ``optimize`` the width of the kernel, that way.
+than it is for a new one. A fit that is told the groups leaves them out whole, without refitting: where γ is
+chosen, with ``optimize`` the width of the kernel too, and in ``cross_validate``.
 """
 
 import matplotlib.pyplot as plt
@@ -28,11 +28,10 @@ truth = np.sin(fresh)
 # Single rows left out invite a wiggly curve through the subjects; groups left out do not.
 
 by_rows = GRLSRegressor(Gaussian(0.7), regularization="loo", optimize=True).fit(X, y)
-by_groups = GRLSRegressor(Gaussian(0.7), regularization="logo", optimize=True)
-by_groups.fit(X, y, groups=subject)
+by_groups = GRLSRegressor(Gaussian(0.7), regularization="loo", optimize=True).fit(X, y, groups=subject)
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
-for ax, model, name in zip(axes, (by_rows, by_groups), ('"loo"', '"logo"'), strict=True):
+for ax, model, name in zip(axes, (by_rows, by_groups), ("rows", "groups"), strict=True):
     rows = np.sqrt(np.mean(model.cross_validate("loo").residuals ** 2))
     groups = np.sqrt(np.mean(model.cross_validate(GroupKFold(30), groups=subject).residuals ** 2))
     left_out = f"left out: rows {rows:.2f}, subjects {groups:.2f}"

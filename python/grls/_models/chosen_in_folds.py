@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._out_of_fold import values_out_of_fold
 from .._selection.folds import drawn
 from .._selection.held_out import Lines, Setting, Trial, gains, search
+from .._solvers.groups import Labels
 from .._validation import FloatArray
 from .._warnings import warn
 from ..kernels import Gaussian, Kernel
 from .calibration import calibrated
 from .chosen_width import ChosenWidth
 from .classification import row_counts
+from .cross_validation import splitter_of
 from .machines_in_folds import Machines
 from .pairs_of_classes import scores_of
 from .progress import Stages
@@ -156,11 +157,11 @@ class ChosenInFolds(ChosenWidth):
         return scores_of(values, self.pairs_, len(self.classes_))
 
     def _calibrate_by_refits(
-        self, X: Any, y: Any, weights: FloatArray | None, counted: NDArray[np.bool_]
+        self, X: Any, y: Any, weights: FloatArray | None, counted: NDArray[np.bool_], groups: Labels | None
     ) -> None:
         """Make decision values probabilities, by those of rows held out in five more fits.
 
-        Rows that are not `counted` are none, and their classes may be none.
+        Rows that are not `counted` are none, and their classes may be none; `groups` are of those that are.
         """
         model = clone(self).set_params(probability=False, warm_start=False, decision_function_shape="ovr")
         if isinstance(self.class_weight, Mapping):
@@ -176,7 +177,7 @@ class ChosenInFolds(ChosenWidth):
             X,
             y,
             self.classes_,
-            cv=StratifiedKFold(_REFITS),
+            cv=list(splitter_of(_REFITS, y, groups, stratified=True).split(np.zeros(len(y)), y, groups)),
             method="decision_function",
             sample_weight=weights,
         )

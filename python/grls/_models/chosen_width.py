@@ -37,10 +37,13 @@ class ChosenWidth(KernelMachine):
             choose = Choice(
                 KernelProblem(training.kernel, samples.X, beside, samples.weights),
                 targets,
-                "loo",
+                "loo" if samples.labels is None else "logo",
                 squared_error(targets, samples.weights),
                 None,
+                samples.labels,
             )
+            if samples.labels is not None:  # by single rows where a group holds a feature alone
+                choose = choose.among(np.arange(len(T)))
             free = self.feature_variance == np.inf
             training.kernel, self.optimization_ = self._chosen_kernel(
                 choose,

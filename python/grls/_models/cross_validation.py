@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from .._selection.merged import merge
 from .._solvers import memory
 from .._solvers.groups import Groups, dependent_without, encoded
 from .._validation import FloatArray
+from .._warnings import filtered
 from .fitted import FittedProblem
 from .samples import FreeFeatures, require_rows_alone
 
@@ -145,6 +147,11 @@ def leave_out(model: Any, cv: Any, groups: Any, y: Any) -> LeftOutRows:
     if isinstance(cv, str):
         if cv != "loo":
             raise ValueError(f'cv must be "loo", a number of folds, a splitter or splits, got {cv!r}')
+        if groups is not None:
+            raise ValueError(
+                'cv="loo" leaves out single rows: with groups give a number of folds, or '
+                "sklearn.model_selection.LeaveOneGroupOut()"
+            )
         return _one_by_one(fitted, variances)
     tests, trains = _splits(model, fitted, cv, groups, y)
     return _by_groups(model, fitted, tests, trains, variances)
@@ -165,7 +172,7 @@ def _splits(
         counts_only = model._rows_fit is None or len(groups) == m
         labels = encoded(groups, m if counts_only else model._n_given_fit)[0]
         labels = labels if counts_only else labels[model._rows_fit]
-    splitter = check_cv(cv, fitted.targets[:, 0] if y is None else y, classifier=y is not None)
+    splitter = splitter_of(cv, fitted.targets[:, 0] if y is None else y, labels, stratified=y is not None)
     place = np.arange(m)
     is_listed = not (cv is None or isinstance(cv, int | np.integer) or hasattr(cv, "split"))
     if is_listed and model._rows_fit is not None:
@@ -174,12 +181,25 @@ def _splits(
         place[model._rows_fit] = np.arange(m)
     tests: list[NDArray[np.intp]] = []
     trains: list[NDArray[np.intp]] = []
-    for train, test in splitter.split(np.zeros((m, 1)), y, labels):
+    # Groups of the fit are a default, which a splitter need not take; of those given here it says so.
+    with filtered(UserWarning) if groups is None else nullcontext():
+        splits = list(splitter.split(np.zeros((m, 1)), y, labels))
+    for train, test in splits:
         trains.append(_positions(train, place, len(trains)))
         tests.append(_positions(test, place, len(tests)))
     if not tests:
         raise ValueError("cv has no folds: give at least one split into rows to train with and rows to test")
     return tests, trains
+
+
+def splitter_of(cv: Any, y: Any, labels: Any, *, stratified: bool) -> Any:
+    """Return the splitter of folds; a number of them, where rows have groups, keeps these together."""
+    if labels is None or not (cv is None or isinstance(cv, int | np.integer)):
+        return check_cv(cv, y, classifier=stratified)
+    n_folds = min(check_cv(cv).get_n_splits(), len(np.unique(labels)))
+    if n_folds < 2:
+        raise ValueError("folds of groups need at least two groups, and all rows are in the same")
+    return StratifiedGroupKFold(n_folds) if stratified else GroupKFold(n_folds)
 
 
 def _positions(rows: Any, place: NDArray[np.intp], fold: int) -> NDArray[np.intp]:

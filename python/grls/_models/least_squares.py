@@ -34,7 +34,7 @@ from .fitted import FittedProblem, not_definite, solve_outputs
 from .group_effects import GroupedMachine, GroupEffects, group_sums, group_weights, with_mean
 from .leverage import Leverage
 from .rounding import warn_of_rounding
-from .samples import FreeFeatures, Samples, Training, require_groups
+from .samples import FreeFeatures, Samples, Training, by_groups, require_groups
 from .summaries import Solved, require_exact
 
 _CRITERIA = (*regularization.CRITERIA, "logo", "holdout")
@@ -101,7 +101,10 @@ class LeastSquaresMachine(GroupedMachine):
         """Fit all columns of the targets."""
         training = self._prepare(samples)
         assert training.kernel is not None
-        if self.regularization == "logo":
+        chooses_kernel = self._chooses_kernel() or self._learns_metric()
+        if by_groups(self.regularization, samples) == "logo" or (
+            chooses_kernel and samples.labels is not None
+        ):
             require_groups(training)
         precision = self.precision
         if self.solver != "cg":
@@ -127,7 +130,8 @@ class LeastSquaresMachine(GroupedMachine):
         samples, kernel = training.samples, training.kernel
         assert kernel is not None
         counts = self._row_counts(samples)
-        labels = samples.labels if self.regularization == "logo" else None
+        by, given = by_groups(self.regularization, samples), self._given_variances()
+        labels = samples.labels if by == "logo" else None
         record: Record | None = None
         if self._chooses_kernel() or self._learns_metric():
             kernel, record = self._choose_kernel(training, kernel, counts)
@@ -135,8 +139,7 @@ class LeastSquaresMachine(GroupedMachine):
         problem, parts = self._pose(training, kernel)
         variance = self.feature_variance
         tau = np.inf if isinstance(variance, str) else float(variance)
-        given = self._given_variances()
-        by, gamma = self.regularization, given.regularization(problem.total_weight)
+        gamma = given.regularization(problem.total_weight)
         if gamma is not None or not isinstance(by, str):
             return Chosen(kernel, problem, float(by) if gamma is None else gamma, tau, parts, None, record)
         grid = self.regularization_grid
@@ -213,7 +216,7 @@ class LeastSquaresMachine(GroupedMachine):
             return self._loo_loss(targets[rows], predictions, None if weights is None else weights[rows])
 
         if self.regularization == "holdout":
-            found = by_holdout.select(chosen.problem, targets, grid, loss, **common)
+            found = by_holdout.select(chosen.problem, targets, grid, loss, labels=samples.labels, **common)
         else:
             found = by_gradients.select(
                 chosen.problem,
@@ -254,8 +257,7 @@ class LeastSquaresMachine(GroupedMachine):
         if training.groups is not None:  # few rows of a sample share one: they have none of its effects
             targets = targets - self._means_in_groups(training, targets)[training.groups.codes]
         problem = KernelProblem(start, X, beside, weights)
-        by = "logo" if self.regularization == "logo" else "loo"
-        labels = samples.labels if by == "logo" else None
+        by, labels = "loo" if samples.labels is None else "logo", samples.labels
         choose = Choice(problem, targets, by, squared_error(targets, weights), counts, labels)
         record: kernel_choice.KernelChoice | metric.Metric
         if self._chooses_kernel():
@@ -341,8 +343,9 @@ class LeastSquaresMachine(GroupedMachine):
             self.criterion_path_ = chosen.selection.criterion
             if chosen.selection.left_out is not None and self.formulation == "exact":
                 score = self._score_left_out(samples.y, chosen.selection.left_out, samples.weights)
-                setattr(self, f"{self.regularization}_predictions_", self._shaped(chosen.selection.left_out))
-                setattr(self, f"{self.regularization}_score_", score)
+                by = by_groups(self.regularization, samples)
+                setattr(self, f"{by}_predictions_", self._shaped(chosen.selection.left_out))
+                setattr(self, f"{by}_score_", score)
 
     @staticmethod
     def _means_in_groups(training: Training, values: FloatArray) -> FloatArray:

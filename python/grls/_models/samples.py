@@ -48,13 +48,26 @@ def with_groups(samples: Samples, groups: Any, n_given: int) -> Samples:
     return samples
 
 
+def by_groups(regularization: Any, samples: Samples) -> Any:
+    """Return how γ is found: criteria that leave out single rows leave out groups, where rows have them."""
+    if samples.labels is None:
+        return regularization
+    if regularization in ("gcv", "reml"):
+        raise ValueError(
+            f"regularization={regularization!r} leaves no rows out, so that it cannot keep groups together: "
+            'take regularization="loo", which leaves out whole groups then, or fit without groups and give '
+            "them to cross_validate(groups=…)"
+        )
+    return "logo" if regularization == "loo" else regularization
+
+
 def require_groups(training: Training) -> None:
     """ValueError where rows cannot be left out by the groups that they have."""
     samples = training.samples
     if samples.labels is None:
         raise ValueError('regularization="logo" leaves out groups of rows: name them in fit(X, y, groups=…)')
     if len(samples.group_names) < 2:
-        raise ValueError('regularization="logo" needs at least two groups, and all rows are in the same')
+        raise ValueError("leaving out groups needs at least two of them, and all rows are in the same")
     require_rows_alone(training.features, "a group")
     found = dependent_without(training.T, samples.weights, Groups.of_labels(samples.labels))
     if found is not None:

@@ -97,7 +97,8 @@ def facts(
     kept, n_features = int(model.feature_support_.sum()), model.n_features_free_
     gammas = np.unique(solved.gammas[outputs])
     shown = f"{gammas[0]:.4g}" if len(gammas) == 1 else f"{gammas[0]:.4g} to {gammas[-1]:.4g}"
-    how = f"chosen by {model.regularization!r}" if isinstance(model.regularization, str) else "given"
+    by = "logo" if hasattr(model, "logo_score_") else model.regularization  # "loo" with groups
+    how = f"chosen by {by!r}" if isinstance(model.regularization, str) else "given"
     values = [
         Value("n_rows", "rows", merged.n_rows),
         Value("n_points", "distinct points", solved.n_points),

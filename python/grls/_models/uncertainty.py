@@ -107,8 +107,8 @@ class Uncertainty(PosteriorFunction):
             one of them); or any splitter, with what it does not train with left out. A splitter sees the rows
             of positive weight; splits that are listed hold positions among all rows given to `fit`.
         groups : array-like of shape (m,), default=None
-            For splitters of groups: that of each row given to `fit`, or of each of positive weight. Those of
-            the fit by default.
+            The group of each row given to `fit`, or of each of positive weight; those of the fit by default.
+            A number of folds is then that of `GroupKFold`, at most one for each group.
 
         Returns
         -------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._solvers import kernel_values
+from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.matrix_free import MatrixFree
 from .._solvers.rows import row_keys
@@ -25,13 +26,18 @@ _PRECISION = 1e-4  # of solutions: predictions are known to that, and not to its
 RowsLoss = Callable[[NDArray[np.intp], FloatArray], FloatArray]
 
 
-def held_out_rows(problem: KernelProblem) -> NDArray[np.bool_]:
-    """Return which rows are held out, (m,): a tenth or so, by their contents.
+def held_out_rows(problem: KernelProblem, labels: Labels | None = None) -> NDArray[np.bool_]:
+    """Return which rows are held out, (m,): a tenth or so, by their contents, or a tenth of groups.
 
-    Equal rows are on the same side, so that none vouches for its like. Where groups have effects, some rows
-    of each are fitted: a group of held-out rows alone is fitted with all of them.
+    Equal rows are on the same side, so that none vouches for its like; so are the rows of a group.
+    Where groups have effects, some rows of each are fitted: a group of held-out rows alone is fitted with
+    all of them.
     """
-    held = row_keys(problem.X, _SEED) < np.uint64(_SHARE * (2**64 - 2**12))
+    if labels is None:
+        held = row_keys(problem.X, _SEED) < np.uint64(_SHARE * (2**64 - 2**12))
+    else:
+        order = np.random.default_rng(_SEED).permutation(int(labels.max()) + 1)
+        held = np.isin(labels, order[: max(1, round(_SHARE * len(order)))])
     if problem.codes is not None:
         fitted = np.bincount(problem.codes, ~held, problem.n_groups)
         held &= fitted[problem.codes] > 0
@@ -112,16 +118,17 @@ def select(
     specification: Any,
     loss: RowsLoss,
     *,
+    labels: Labels | None,
     per_output: bool,
     max_iter: int,
     report: Callable[[str], None],
 ) -> Found:
     """Choose γ by the loss of a tenth of the rows, from large values to small ones.
 
-    The model of the others costs one column for each output and no random vectors; its solutions at a few
+    With `labels`, of the rows of a tenth of the groups. The model of the others costs one column for each output and no random vectors; its solutions at a few
     shifts serve all between.
     """
-    held = _HeldOut(problem, targets, held_out_rows(problem))
+    held = _HeldOut(problem, targets, held_out_rows(problem, labels))
     scale = Scale.of(held.system)
     total = held.problem.total_weight
     shifts, relative = scale.shifts_to_try(specification, len(held.problem.T), total)

@@ -21,6 +21,8 @@ def _criterion_of(model: Any) -> str:
     """Return the name of what a model chose γ by."""
     if hasattr(model, "loo_deviance_"):
         return "deviance"
+    if hasattr(model, "logo_score_"):
+        return "logo"
     return "cv" if hasattr(model, "cv_predictions_") else str(model.regularization)
 
 
