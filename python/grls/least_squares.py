@@ -47,11 +47,11 @@ _PARAMETERS = """Parameters
     regularization : float or {{"loo", "logo", "gcv", "reml", "holdout"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
-        of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"), generalised cross-validation, or
-        the restricted likelihood. A row of weight 2 is two rows in all of them; of rows at the same point
-        leave-one-out leaves out one. "holdout", for ``solver="cg"``: the error on a tenth of the rows, chosen
-        by their contents, of the model of the others; the coefficients are then those of all rows. Below
-        some thousands of rows a tenth of them is few to go by.
+        of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"),
+        generalised cross-validation, or the restricted likelihood. A row of weight 2 is two rows in all of
+        them; of rows at the same point leave-one-out leaves out one. "holdout", for ``solver="cg"``: the
+        error on a tenth of the rows, chosen by their contents, of the model of the others; the coefficients
+        are then those of all rows. Below some thousands of rows a tenth of them is few to go by.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
         between its neighbours. Or the values themselves, of which one is chosen.

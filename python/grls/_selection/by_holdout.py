@@ -125,8 +125,8 @@ def select(
 ) -> Found:
     """Choose γ by the loss of a tenth of the rows, from large values to small ones.
 
-    With `labels`, of the rows of a tenth of the groups. The model of the others costs one column for each output and no random vectors; its solutions at a few
-    shifts serve all between.
+    With `labels`, of the rows of a tenth of the groups. The model of the others costs one column for each
+    output and no random vectors; its solutions at a few shifts serve all between.
     """
     held = _HeldOut(problem, targets, held_out_rows(problem, labels))
     scale = Scale.of(held.system)
