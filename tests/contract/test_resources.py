@@ -229,7 +229,7 @@ def fit_in_child(queue):
     queue.put((model.predict(X), labels))
 
 
-@pytest.mark.parametrize("method", ["fork" if sys.platform == "linux" else "spawn"])
+@pytest.mark.parametrize("method", ["fork", "spawn"] if sys.platform == "linux" else ["spawn"])
 def test_a_child_process_fits_after_its_parent_has_fitted(method):
     grls.set_num_threads(2)
     try:

@@ -1,6 +1,5 @@
 """The site's sources: no public name is forgotten, the guide's programs run, and the site builds."""
 
-import doctest
 import importlib
 import os
 import pkgutil
@@ -10,6 +9,7 @@ import sys
 
 import grls
 import pytest
+from fresh import failures, page_program
 from repository import ROOT, needs
 
 pytestmark = needs("docs")
@@ -66,24 +66,10 @@ def test_the_reference_lists_each_name_once():
     assert len(REFERENCE) == len(set(REFERENCE)) > 100
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.stem in SLOW else []) for page in GUIDE],
-    ids=lambda page: page.stem,
-)
-def test_the_programs_of_the_guide_run(page):
-    text = page.read_text(encoding="utf-8")
-    names = {}
-    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-    assert blocks or page.stem == "index"
-    for number, block in enumerate(blocks):
-        if ">>>" in block:
-            parsed = doctest.DocTestParser().get_doctest(block, names, f"{page.stem} {number}", str(page), 0)
-            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-            assert runner.run(parsed, clear_globs=False).failed == 0
-            names.update(parsed.globs)
-        else:
-            exec(block, names)  # each block goes on from those before
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_programs_of_the_guide_run_each_in_a_new_process(slow):
+    pages = {page.stem: page_program(page) for page in GUIDE if (page.stem in SLOW) == slow}
+    assert failures(pages) == {}
 
 
 def test_the_summary_in_the_guide_is_what_is_printed(capsys):

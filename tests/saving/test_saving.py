@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import skops.io
 from catalogue import FORMULAS
+from fresh import failures
 from grls import (
     GRLSRegressor,
     KernelPCA,
@@ -164,37 +165,22 @@ def test_a_model_that_is_not_fitted_keeps_its_parameters(path):
     assert (model.kernel.sigma, model.features.degree, model.regularization) == ("medians", 2, "reml")
 
 
-# In another process, where nothing but grls is imported: each child takes the models of one type.
-FRESH = """
-import os, pathlib, pickle, sys
-import grls
-import numpy as np, pandas, scipy.sparse, skops.io  # not of grls, and slow to import in each child
+# In processes that have imported grls alone, one for the models of each type.
+READER = """
+import pathlib, pickle
+import grls, scipy.sparse
+import numpy as np
 
-def check(folder):
-    for path in sorted(folder.glob("*.grls")):
-        model, said = grls.load(path), path.with_suffix(".said")
-        rows, said = pickle.loads(said.read_bytes()) if said.exists() else (None, {})
-        for method, expected in said.items():
-            got = model.predict(rows, return_std=True)[1] if method == "std" else getattr(model, method)(rows)
-            expected, got = (v.toarray() if scipy.sparse.issparse(v) else v for v in (expected, got))
-            np.testing.assert_array_equal(got, expected, path.name)
-
-before = {name for name in sys.modules if name.startswith("grls")}
-for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-    child = os.fork()
-    if child == 0:
-        try:
-            check(folder)
-        except BaseException as error:
-            print(f"{folder.name}: {error}", flush=True)
-        os._exit(0)
-    os.waitpid(child, 0)
-assert before == {name for name in sys.modules if name.startswith("grls")}
-print("all of them")
+for path in sorted(pathlib.Path({folder!r}).glob("*.grls")):
+    model, said = grls.load(path), path.with_suffix(".said")
+    rows, said = pickle.loads(said.read_bytes()) if said.exists() else (None, {{}})
+    for method, expected in said.items():
+        got = model.predict(rows, return_std=True)[1] if method == "std" else getattr(model, method)(rows)
+        expected, got = (v.toarray() if scipy.sparse.issparse(v) else v for v in (expected, got))
+        np.testing.assert_array_equal(got, expected, path.name)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that forks")
 def test_a_process_that_has_imported_grls_alone_loads_everything(tmp_path):
     for name in MODELS:
         model, points = fitted(name)
@@ -206,10 +192,8 @@ def test_a_process_that_has_imported_grls_alone_loads_everything(tmp_path):
     (tmp_path / "Kernel").mkdir()
     for number, thing in enumerate([*(kernel for kernel, _ in FORMULAS.values()), TransferPrior()]):
         grls.save(thing, tmp_path / "Kernel" / f"{number}.grls")
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.splitlines() == ["all of them"], done.stderr[-3000:]
+    programs = {folder.name: READER.format(folder=str(folder)) for folder in tmp_path.iterdir()}
+    assert failures(programs) == {}
 
 
 def test_what_is_known_does_not_depend_on_what_is_imported():
