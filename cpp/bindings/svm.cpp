@@ -24,7 +24,7 @@ SvmSolver solver_of(const std::string& name) {
 
 struct SvmResult {
   Reals<2> c, image, beta;
-  Reals<1> objective, relative_gap, infeasibility, seconds;
+  Reals<1> objective, relative_gap, seconds;
   IndexList iterations;
   std::vector<IndexList> kept;
   std::vector<Status> status;
@@ -39,7 +39,6 @@ void register_svm_results(py::module_& m) {
       field("beta", &S::beta, "(l, pairs): coefficients of the features; zero where one was dropped"),
       field("objective", &S::objective, "(pairs,): ½ cᵀΦc + Σ C_i ξ_i"),
       field("relative_gap", &S::relative_gap, "(pairs,): the duality gap relative to the objective"),
-      field("infeasibility", &S::infeasibility, "(pairs,): |Uᵀc| / |c|, U the features"),
       field("seconds", &S::seconds, "(pairs,): the time that each pair took"),
       field("iterations", &S::iterations, "one number for each pair"),
       field("kept", &S::kept, "for each pair the features that have a coefficient"),
@@ -56,7 +55,7 @@ void register_svm_results(py::module_& m) {
 
 struct PiecewiseResult {
   Reals<2> c, beta, f;
-  Reals<1> objective, relative_gap, infeasibility;
+  Reals<1> objective, relative_gap;
   IndexList iterations, kept;
   std::vector<Status> status;
 };
@@ -69,7 +68,6 @@ void register_piecewise(py::module_& m) {
                      field("f", &S::f, "(m, k): the model functions at the samples"),
                      field("objective", &S::objective, "(k,): ½ cᵀΦc + C Σ V"),
                      field("relative_gap", &S::relative_gap, "(k,): duality gap ÷ objective"),
-                     field("infeasibility", &S::infeasibility, "(k,): |Uᵀc| / |c|, U the features"),
                      field("iterations", &S::iterations, "one number for each program"),
                      field("kept", &S::kept, "the features that have a coefficient"),
                      field("status", &S::status, "how the iterations of each program ended"));
@@ -103,7 +101,6 @@ PiecewiseResult piecewise(const Formula* formula, const py::object& data, const 
   out.f = std::move(solution.f);
   out.objective = std::move(solution.objective);
   out.relative_gap = std::move(solution.relative_gap);
-  out.infeasibility = std::move(solution.infeasibility);
   out.iterations = std::move(solution.iterations);
   out.kept = std::move(solution.kept);
   out.status = std::move(solution.status);
@@ -140,7 +137,6 @@ SvmResult fit(const Formula* formula, const py::object& data, const Matrix<doubl
   out.beta = std::move(solution.beta);
   out.objective = std::move(solution.objective);
   out.relative_gap = std::move(solution.relative_gap);
-  out.infeasibility = std::move(solution.infeasibility);
   out.seconds = std::move(solution.seconds);
   out.iterations = std::move(solution.iterations);
   out.kept = std::move(solution.kept);

@@ -326,7 +326,7 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
   SvmSolution out;
   out.c = out.image = Matrix<double>::Zero(problem.T.rows(), n);
   out.beta = Matrix<double>::Zero(problem.T.cols(), n);
-  out.objective = out.relative_gap = out.infeasibility = out.seconds = Vector<double>::Zero(n);
+  out.objective = out.relative_gap = out.seconds = Vector<double>::Zero(n);
   out.iterations.assign(pairs.size(), 0);
   out.kept.resize(pairs.size());
   out.status.assign(pairs.size(), Status::converged);
@@ -348,7 +348,6 @@ SvmSolution svm_fit(const Context& context, const SvmProblem& problem) {
     out.beta.col(p) = pair.features.coefficients(outcome.gamma);
     out.objective[p] = outcome.certificate.primal;
     out.relative_gap[p] = outcome.certificate.relative();
-    out.infeasibility[p] = outcome.certificate.infeasibility;
     out.iterations[static_cast<std::size_t>(p)] = outcome.iterations;
     out.kept[static_cast<std::size_t>(p)] = pair.features.basis.kept;
     if (!outcome.converged)

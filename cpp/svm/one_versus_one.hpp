@@ -38,7 +38,7 @@ struct SvmSolution {
   Matrix<double> c;      // (m, pairs)
   Matrix<double> image;  // (m, pairs) Φc at the samples of each pair, from c in double precision; elsewhere 0
   Matrix<double> beta;   // (l, pairs)
-  Vector<double> objective, relative_gap, infeasibility;
+  Vector<double> objective, relative_gap;
   Vector<double> seconds;  // on the clock
   IndexList iterations;
   std::vector<Status> status;

@@ -73,7 +73,7 @@ class Programs {
     PiecewiseSolution out;
     out.c = out.f = Matrix<double>::Zero(m_, k);
     out.beta = Matrix<double>::Zero(problem_.T.cols(), k);
-    out.objective = out.relative_gap = out.infeasibility = Vector<double>::Zero(k);
+    out.objective = out.relative_gap = Vector<double>::Zero(k);
     out.iterations.assign(static_cast<std::size_t>(k), 0);
     out.status.assign(static_cast<std::size_t>(k), Status::converged);
     out.kept = features_.basis.kept;
@@ -105,7 +105,6 @@ class Programs {
       out.f.col(j) = unit * found.image;
       out.objective[j] = unit * unit * found.certificate.primal;
       out.relative_gap[j] = found.certificate.relative();
-      out.infeasibility[j] = found.certificate.infeasibility;
       out.iterations[static_cast<std::size_t>(j)] = found.iterations;
       if (!found.converged)
         out.status[static_cast<std::size_t>(j)] =

@@ -32,7 +32,7 @@ struct PiecewiseSolution {
   Matrix<double> c;     // (m, k)
   Matrix<double> beta;  // (l, k)
   Matrix<double> f;     // (m, k) the model function at the samples
-  Vector<double> objective, relative_gap, infeasibility;
+  Vector<double> objective, relative_gap;
   IndexList iterations;
   std::vector<Status> status;
   IndexList kept;  // features with a coefficient

@@ -307,7 +307,6 @@ class SvmSolution:
         beta: _Floats,
         objective: _Floats,
         relative_gap: _Floats,
-        infeasibility: _Floats,
         seconds: _Floats,
         iterations: Sequence[int],
         kept: Sequence[Sequence[int]],
@@ -323,8 +322,6 @@ class SvmSolution:
     def objective(self) -> _Floats: ...
     @property
     def relative_gap(self) -> _Floats: ...
-    @property
-    def infeasibility(self) -> _Floats: ...
     @property
     def seconds(self) -> _Floats: ...
     @property
@@ -345,7 +342,6 @@ class PiecewiseSolution:
         f: _Floats,
         objective: _Floats,
         relative_gap: _Floats,
-        infeasibility: _Floats,
         iterations: Sequence[int],
         kept: Sequence[int],
         status: Sequence[Status],
@@ -360,8 +356,6 @@ class PiecewiseSolution:
     def objective(self) -> _Floats: ...
     @property
     def relative_gap(self) -> _Floats: ...
-    @property
-    def infeasibility(self) -> _Floats: ...
     @property
     def iterations(self) -> list[int]: ...
     @property

@@ -466,7 +466,7 @@ def _attempt(
     beta[kept] = _central_threshold(problem, program, c, beta[kept], image, kept)
     beta[kept] += _clearance(problem, program, c, beta[kept], image, kept)
     parts = c, beta, image, problem.T
-    objective, gap = program.objective(*parts), program.gap(*parts)
+    objective, gap = program.objective(*parts), program.gap(*parts, problem.times)
     # Of g that the features express nothing is gained, and rounding is left.
     unit = max(objective + origin.even - origin.level, _LEAST_GAIN * abs(origin.even))
     finite = np.isfinite(gap) and np.isfinite(unit)

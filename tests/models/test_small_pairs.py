@@ -7,7 +7,7 @@ import pytest
 from grls import SVMGBClassifier
 from grls._models import pairs_of_classes
 from grls._models.pairs_of_classes import SamplesOfPairs, parts_of, shared_matrix
-from grls._solvers.certificate import PairOfClasses, certify, certify_all, within_bounds
+from grls._solvers.certificate import PairOfClasses, certify, certify_all, feasible_coefficients
 from grls._solvers.kernel_problem import KernelProblem
 from grls._solvers.kernel_values import StoredGram
 from grls.exceptions import IndefiniteKernelWarning
@@ -107,7 +107,10 @@ def test_certificates_of_all_pairs_are_those_of_each(n_classes):
     random = np.random.default_rng(0)
     own, known, image = (random.standard_normal(len(samples.rows)) for _ in range(3))
     bounds = 2.0 * weights[samples.rows]
-    inside = within_bounds(samples.y, own, bounds)
+    inside = np.empty_like(own)
+    for p in range(len(pairs)):
+        at = samples.pair == p
+        inside[at] = feasible_coefficients(samples.y[at], known[at, None], own[at], bounds[at])
     assert np.all((samples.y * inside >= 0) & (samples.y * inside <= bounds))
     objective, gap = certify_all(samples.starts, samples.y, bounds, inside, known, image, inside, image)
     for p, part in enumerate(parts):
@@ -118,12 +121,16 @@ def test_certificates_of_all_pairs_are_those_of_each(n_classes):
         c, f = inside[mine], image[mine] + known[mine]
         primal = 0.5 * c @ image[mine] + part.bounds @ np.maximum(0, 1 - part.y * f)
         dual = part.y @ c - 0.5 * c @ image[mine]
-        across = c @ known[mine]  # what an infeasible point owes
+        assert c @ known[mine] == pytest.approx(0, abs=1e-12)
         assert objective[p] == pytest.approx(primal, rel=1e-12)
-        wanted = max(primal - dual + abs(across), 0) / max(primal, 1e-6 * part.bounds.sum())
+        wanted = max(primal - dual, 0) / max(primal, 1e-6 * part.bounds.sum())
         assert gap[p] == pytest.approx(wanted, rel=1e-10)
         alone = certify(
-            PairOfClasses(part.rows, part.y, known[mine, None], part.bounds), c, np.ones(1), image[mine]
+            PairOfClasses(part.rows, part.y, known[mine, None], part.bounds),
+            c,
+            np.ones(1),
+            image[mine],
+            np.zeros_like,
         )
         assert (alone.objective, alone.relative_gap) == pytest.approx((objective[p], gap[p]), rel=1e-12)
 

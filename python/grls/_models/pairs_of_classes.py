@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from .._solvers import bias_face, bias_program, osqp
-from .._solvers.certificate import PairOfClasses, certify_all, within_bounds
+from .._solvers.certificate import PairOfClasses, certify_all, feasible_coefficients
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.rank import independent_columns
@@ -195,7 +195,6 @@ def solve_by_osqp(model: Any, task: Task, C: float, tol: float) -> SvmSolution:
         beta=beta,
         objective=np.array([found.objective for found in solved]),
         relative_gap=np.array([found.duality_gap for found in solved]),
-        infeasibility=np.zeros(len(pairs)),
         seconds=np.array(seconds),
         iterations=[found.n_iter for found in solved],
         status=[Status.converged if found.converged else Status.iteration_limit for found in solved],
@@ -236,7 +235,11 @@ def certified(model: Any, task: Task, C: float, solution: SvmSolution) -> Solved
     at = samples.rows, samples.pair
     bounds = C * problem.weights_or_ones[samples.rows]
     own = c[at]
-    inside = within_bounds(samples.y, own, bounds)
+    inside = np.empty_like(own)
+    for kept, (begin, end) in zip(solution.kept, pairwise([*samples.starts, len(own)]), strict=True):
+        part = slice(begin, end)
+        T = problem.T[samples.rows[part]][:, kept]
+        inside[part] = feasible_coefficients(samples.y[part], T, own[part], bounds[part])
     image = np.asarray(solution.image)
     values = feasible = image[at]
     if not np.array_equal(inside, own):

@@ -280,7 +280,7 @@ class _Output:
             parts = self.c[:, k], self.beta[:, k], image[:, k], problem.T
             # ½cᵀΦc + C Σ V is the objective γcᵀΦc + the mean of V times Σw·C.
             self.objective[k] = 2 * self.gamma * program.objective(*parts)
-            self.gap[k] = program.relative_gap(*parts)
+            self.gap[k] = program.relative_gap(*parts, problem.times)
 
     def _choose(self) -> PiecewiseSolution:
         """Choose γ on some of the rows where they are many; where δ follows the noise, in turns with that."""

@@ -21,6 +21,7 @@ from .pairs_of_classes import Solved, Task, certified, parts_of, solve_by_osqp
 _NO_LIMIT = 10**6  # rounds; what max_iter=-1 means to the core
 _DOUBLE_PRECISION = 5e-6  # a tolerance below that of single precision work
 _NUMBERS, _ITERATIONS = 1_000_000, 100_000  # of a linear program at most, and of OSQP for it
+_NEARLY, _LONGER = 0.5, 1 + 1e-6  # of a margin; than a margin of one, for rounding
 _BIAS_SHARE = 1e-2  # of the gap allowed, that the program may miss its minimum by
 
 
@@ -64,7 +65,10 @@ def _separate(task: Task, C: float, solved: Solved, missed: NDArray[np.intp], go
             continue
         beta = np.zeros(part.T.shape[1])
         beta[kept] = found.beta
-        verdict = certify(part, nothing, beta, nothing)
+        least = float((part.y * (part.T @ beta)).min())
+        if _NEARLY < least < 1:  # for the tolerance of the program alone: longer β have all margins
+            beta *= _LONGER / least
+        verdict = certify(part, nothing, beta, nothing, np.zeros_like)
         if verdict.relative_gap < solved.relative_gap[p] - solved.rounding[p]:
             solved.c[:, p], solved.beta[:, p] = 0.0, beta
             solved.objective[p], solved.relative_gap[p] = verdict.objective, verdict.relative_gap

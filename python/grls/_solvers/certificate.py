@@ -5,17 +5,20 @@ of the optimum, and yᵀc − ½cᵀΦc at 0 ≤ y_i c_i ≤ C_i, Tᵀc = 0 a lo
 
     Σ_i [C_i max(0, 1 − y_i f_i) − c_i (y_i − f_i)] − βᵀTᵀc,
 
-whose first sum has no negative term and so keeps its digits; what rounding leaves of Tᵀc counts as gap.
+whose first sum has no negative term and so keeps its digits; what rounding leaves of Tᵀc counts as gap. Of
+coefficients that are not feasible the lower bound is that of the nearest ones that are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
+from .feasible import feasible
 
 
 @dataclass
@@ -36,18 +39,27 @@ class Certificate:
     relative_gap: float  # to it, or where it vanishes to a millionth of the loss of f = 0
 
 
-def within_bounds(y: FloatArray, c: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Return c with 0 ≤ y_i c_i ≤ C_i."""
-    return np.asarray(y * np.clip(y * c, 0, bounds))
+def feasible_coefficients(y: FloatArray, T: FloatArray, c: FloatArray, bounds: FloatArray) -> FloatArray:
+    """Return c, or the nearest coefficients with 0 ≤ y_i c_i ≤ C_i and Tᵀc = 0."""
+    sided = y * bounds
+    return feasible(T, c, np.minimum(sided, 0.0), np.maximum(sided, 0.0))
 
 
-def certify(pair: PairOfClasses, c: FloatArray, beta: FloatArray, image: FloatArray) -> Certificate:
-    """Return the certificate of one pair, whose coefficients c (n,), beta (l,) are within their bounds.
+def certify(
+    pair: PairOfClasses,
+    c: FloatArray,
+    beta: FloatArray,
+    image: FloatArray,
+    times: Callable[[FloatArray], FloatArray],
+) -> Certificate:
+    """Return the certificate of one pair with coefficients c (n,), beta (l,).
 
-    image (n,): Φc.
+    image (n,): Φc; `times` multiplies others by Φ.
     """
     start = np.zeros(1, dtype=np.intp)
-    objective, gap = certify_all(start, pair.y, pair.bounds, c, pair.T @ beta, image, c, image)
+    own = feasible_coefficients(pair.y, pair.T, c, pair.bounds)
+    of_own = image if np.array_equal(own, c) else times(own)
+    objective, gap = certify_all(start, pair.y, pair.bounds, c, pair.T @ beta, image, own, of_own)
     return Certificate(float(objective[0]), float(gap[0]))
 
 
@@ -58,21 +70,22 @@ def certify_all(
     c: FloatArray,
     known: FloatArray,
     image: FloatArray,
-    inside: FloatArray,
-    feasible_image: FloatArray,
+    own: FloatArray,
+    image_of_own: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return objectives and relative gaps of pairs, whose samples follow one another from `starts` on.
 
-    known (n,): Tβ; image (n,): Φc; inside (n,): c within the bounds; feasible_image (n,): Φ times these.
+    known (n,): Tβ; image (n,): Φc; own (n,): their `feasible_coefficients`; image_of_own (n,): Φ
+    times these.
     """
     loss = bounds * np.maximum(0, 1 - y * (image + known))
-    residual = y - feasible_image - known
-    own = bounds * np.maximum(0, y * residual)  # the losses of the feasible coefficients
-    across = inside * known
+    residual = y - image_of_own - known
+    own_loss = bounds * np.maximum(0, y * residual)
+    across = own * known
     quadratic = 0.5 * c * image
     gap, lost, objective, total, crossing = np.add.reduceat(
         [
-            (own - inside * residual) + (loss - own) + (quadratic - 0.5 * inside * feasible_image),
+            (own_loss - own * residual) + (loss - own_loss) + (quadratic - 0.5 * own * image_of_own),
             loss,
             quadratic,
             bounds,

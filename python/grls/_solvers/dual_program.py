@@ -7,19 +7,24 @@ largest cr − g_i(c) within the bounds, and −(the dual value) a lower one. Th
 
     Σ_i [V_i(t_i − f_i) + g_i(c_i) − c_i (t_i − f_i)] − βᵀTᵀc,
 
-no term of whose sum is negative; what rounding leaves of Tᵀc counts as gap.
+no term of whose sum is negative; what rounding leaves of Tᵀc counts as gap. Of coefficients that are not
+feasible the dual value is that of the nearest ones that are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._validation import FloatArray
+from .feasible import feasible
 from .rank import nearest_combination
 
 _ROUNDING = 1e-10  # of the largest target: residuals below are no residuals
+
+Times = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -51,22 +56,31 @@ class DualProgram:
         """Return the coefficients (l,) of what the features say of t."""
         return nearest_combination(T, self.t) if T.shape[1] else np.empty(0)
 
-    def gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
-        """Return the duality gap of c (within the bounds) and β.
+    def gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray, times: Times) -> float:
+        """Return the duality gap of c and β; image = Φc, `times` multiplies others by Φ.
 
         What the features say of t is taken from both: it makes no difference to c.
         """
+        d = feasible(T, c, self.lower, self.upper)
         residuals = self.t - image - T @ beta
-        across = float((beta - self._known(T)) @ (T.T @ c))
-        return float((self.loss(residuals) + self.own(c) - c * residuals).sum()) + abs(across) - across
+        more, left = 0.0, residuals
+        if not np.array_equal(c, d):
+            image_of_d = times(d)
+            left = self.t - image_of_d - T @ beta
+            more = 0.5 * float(c @ image - d @ image_of_d)
+            more += float((self.loss(residuals) - self.loss(left)).sum())
+        across = float((beta - self._known(T)) @ (T.T @ d))
+        return more + float((self.loss(left) + self.own(d) - d * left).sum()) + abs(across) - across
 
-    def relative_gap(self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray) -> float:
-        """Return the duality gap of c (within the bounds) and β, relative to the objective.
+    def relative_gap(
+        self, c: FloatArray, beta: FloatArray, image: FloatArray, T: FloatArray, times: Times
+    ) -> float:
+        """Return the duality gap of c and β, relative to the objective.
 
         Or where that vanishes to a millionth of the loss that least squares by the features leave, and to
         that of rounding errors.
         """
-        gap, known = self.gap(c, beta, image, T), self._known(T)
+        gap, known = self.gap(c, beta, image, T, times), self._known(T)
         rounding = np.full_like(self.t, _ROUNDING * float(np.abs(self.t).max(initial=0)))
         scale = max(
             self.objective(c, beta, image, T),

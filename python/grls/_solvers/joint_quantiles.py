@@ -112,7 +112,9 @@ class _Walk:
         losses = np.maximum(-f * self.upper, -f * self.lower)
         apart = np.diff(f, axis=1)
         gap = float(np.sum(losses + self.a * f) + np.sum(self.crossing * apart))
-        gap += abs(float(np.sum(self.beta * (self.T.T @ self.c))))
+        crossing = self.T.T @ self.c  # which has to be zero, whatever β
+        gap += abs(float(np.sum(self.beta * crossing)))
+        gap += float(np.linalg.norm(crossing) * np.linalg.norm(self.t))
         scale = float(0.5 * np.sum(self.c * self.image) + losses.sum())
         least = 1e-10 * float(np.sum((self.upper - self.lower) * np.abs(self.t[:, None])))
         allowed = -1e-9 * max(float(np.abs(self.t).max()), 1e-300)

@@ -83,6 +83,10 @@ class KernelProblem:
         part = np.ascontiguousarray(c[support])
         return kernel_values.times(self.gram.formula, self.X, self.X[support], part)
 
+    def times(self, c: FloatArray) -> FloatArray:
+        """Return Φc, (m,)."""
+        return self.kernel_times(c[:, None])[:, 0]
+
     def _arguments(self, formula: Formula | None = None) -> dict[str, Any]:
         if self.codes is not None:
             raise ValueError(

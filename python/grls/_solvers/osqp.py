@@ -23,7 +23,7 @@ from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import SolverError
 from . import bases
-from .certificate import Certificate, PairOfClasses, certify
+from .certificate import Certificate, PairOfClasses, certify, feasible_coefficients
 
 _WAY_OUT = 'use solver="ipm" or "native", or scale the kernel, the features or C'
 _USABLE = ("solved", "solved inaccurate", "maximum iterations reached", "run time limit reached")
@@ -241,9 +241,11 @@ def dual(
     best = _found(problem, tol, max_iter)
     if not np.isfinite(best.gap):
         raise SolverError(f"OSQP's solution of the quadratic program overflows; {_WAY_OUT}")
-    support = np.where(y * best.c < _NO_SUPPORT * C, 0.0, best.c)
-    if problem.relative_gap(support, best.nu) <= max(tol, best.gap):
-        best.c = support
+    for c in (np.where(y * best.c < _NO_SUPPORT * C, 0.0, best.c), best.c):
+        c = feasible_coefficients(y, problem.E.T, c, C)
+        if problem.relative_gap(c, best.nu) <= max(tol, best.gap):
+            best.c = c
+            break
     if best.gap > tol:
         warn(
             f"OSQP did not reach a relative duality gap of {tol:g} for the quadratic program: "
@@ -284,8 +286,7 @@ def solve(
         if not (np.all(np.isfinite(c)) and np.all(np.isfinite(beta))):
             return Certificate(np.inf, np.inf)
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite gap then
-            image = Phi @ c  # within their bounds the coefficients are
-            return certify(pair, c, beta, image)
+            return certify(pair, c, beta, Phi @ c, Phi.__matmul__)
 
     if formulation == "virtual":
         c, beta, n_iter, converged = dual(

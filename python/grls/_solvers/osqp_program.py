@@ -18,6 +18,7 @@ from .._warnings import warn
 from ..exceptions import SolverError
 from . import osqp
 from .dual_program import DualProgram
+from .feasible import feasible
 from .kernel_problem import KernelProblem
 from .rank import independent_columns
 from .results import PiecewiseSolution, Status
@@ -62,21 +63,23 @@ def solve_all(
     """Return the solution of every program, to a relative duality gap of `tol`."""
     Phi, T = problem.kernel_matrix(), problem.T
     kept = independent_columns(np.sqrt(problem.weights_or_ones)[:, None] * T, problem.tolerance)
+    V, R = linalg.qr(T[:, kept], mode="economic") if kept else (T[:, :0], np.empty((0, 0)))
     limit = max_iter if max_iter > 0 else _ITERATIONS
-    solved = [_solve(Phi, T[:, kept], program, tol, limit) for program in programs]
+    solved = [_solve(Phi, V, R, program, tol, limit) for program in programs]
     beta = np.zeros((T.shape[1], len(programs)))
     beta[kept] = np.column_stack([each[1] for each in solved])
     c = np.column_stack([each[0] for each in solved])
     image = Phi @ c
     parts = [(c[:, k], beta[:, k], image[:, k], T) for k in range(len(programs))]
-    gaps = np.array([program.relative_gap(*each) for program, each in zip(programs, parts, strict=True)])
+    gaps = np.array(
+        [program.relative_gap(*each, Phi.__matmul__) for program, each in zip(programs, parts, strict=True)]
+    )
     return PiecewiseSolution(
         c=c,
         beta=beta,
         f=image + T @ beta,
         objective=np.array([p.objective(*each) for p, each in zip(programs, parts, strict=True)]),
         relative_gap=gaps,
-        infeasibility=np.zeros(len(programs)),
         iterations=[each[2] for each in solved],
         kept=list(kept),
         status=[Status.converged if gap <= tol else Status.iteration_limit for gap in gaps],
@@ -84,11 +87,10 @@ def solve_all(
 
 
 def _solve(
-    Phi: FloatArray, T: FloatArray, program: DualProgram, tol: float, max_iter: int
+    Phi: FloatArray, V: FloatArray, R: FloatArray, program: DualProgram, tol: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Return c, β and the iterations of one program; the columns of T are independent."""
+    """Return c, β and the iterations of one program with the independent features T = VR."""
     pieces, m = _Pieces.of(program), len(program.t)
-    V, R = linalg.qr(T, mode="economic") if T.shape[1] else (T, np.empty((0, 0)))
     known = V.T @ program.t
     t = pieces.t - (V @ known)[pieces.row]  # what the features express makes no difference to c
     unit = float(np.abs(t).mean()) or 1.0
@@ -100,6 +102,10 @@ def _solve(
     P = (Phi[np.ix_(rows, rows)] + np.diag(pieces.kappa)) * np.outer(size, size)
     scale = 1 / max(float(np.abs(t * size).max(initial=0)), 1e-300)
     E = (V[rows] * size[:, None]).T
+    # Rows of length one: OSQP's tolerance is that of numbers of the order of one, and Tᵀc = 0 one of them.
+    lengths = np.linalg.norm(E, axis=1)
+    lengths[lengths == 0] = 1
+    E = E / lengths[:, None]
     best: tuple[float, FloatArray, FloatArray] | None = None
     iterations = 0
     for residual in _TOLERANCES:
@@ -115,10 +121,10 @@ def _solve(
         )
         iterations += found.iterations
         if found.usable:
-            c = pieces.summed(size * found.x, m)
-            nu = known + found.multipliers[n:] / scale
+            c = feasible(V, pieces.summed(size * found.x, m), program.lower, program.upper)
+            nu = known + found.multipliers[n:] / (scale * lengths)
             beta = np.asarray(linalg.solve_triangular(R, nu)) if len(nu) else nu
-            gap = program.relative_gap(c, beta, Phi @ c, T)
+            gap = program.relative_gap(c, nu, Phi @ c, V, Phi.__matmul__)
             if best is None or gap < best[0]:
                 best = gap, c, beta
         if best is not None and best[0] <= min(tol, 1e-10):
