@@ -211,7 +211,6 @@ class _PriorRLS(KernelMachine):
             np.broadcast_to(posed.expected, samples.targets.shape),
             row_counts(self, samples.y, samples.weights),
             np.full(n_outputs, float(self.regularization_)),
-            np.asarray(training.T, dtype=np.float64) @ self._computed_features(),
             len(distinct_rows(samples.X, training.T)[0]),
             "ρ",
             "weights" if posed.components is None else "kernel",

@@ -86,7 +86,7 @@ def test_what_cannot_be_told_is_refused():
     with pytest.raises(NotFittedError):
         model.summary()
     model.fit(X, Y)
-    with pytest.raises(ValueError, match="2 outputs, a summary is about one"):
+    with pytest.raises(ValueError, match="a summary is about one output; the model has 2 outputs"):
         model.summary()
-    with pytest.raises(ValueError, match="output=2 is not there"):
+    with pytest.raises(ValueError, match="there is no output 2"):
         model.summary(output=2)

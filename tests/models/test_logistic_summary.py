@@ -58,7 +58,7 @@ def test_several_classes_are_those_of_multinom():
     assert_allclose(summary.coefficients["SE"], std, rtol=1e-3)
     assert summary.deviance == pytest.approx(120.825977136, abs=1e-5)
     assert summary.edf == pytest.approx(6, abs=1e-3)
-    assert list(summary.coefficients.rows)[:3] == ["0: 1", "0: x0", "0: x1"]
+    assert list(summary.coefficients.rows)[:3] == ["0: (Intercept)", "0: x0", "0: x1"]
     assert "add up to zero" in str(summary)
 
 

@@ -515,9 +515,9 @@ def test_several_outputs_are_fitted_side_by_side(loss):
         np.mean([regressor(loss, features="linear").fit(X, c).score(X, c) for c in Y.T]),
         rtol=1e-6,
     )
-    with pytest.raises(ValueError, match="there are 2 outputs"):
+    with pytest.raises(ValueError, match="the model has 2 outputs"):
         model.summary()
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="one of 0, 1"):
         model.summary(output=2)
 
 

@@ -20,8 +20,8 @@ from grls import (
 from grls import summary as summary_module
 from grls._warnings import recorded, warn
 from grls.exceptions import ConfoundedFeaturesWarning, DependentFeaturesWarning
-from grls.features import Columns, EstimatorFeatures
-from grls.kernels import Gaussian, Laplace, Linear, Matern, Precomputed, ThinPlate
+from grls.features import Columns, EstimatorFeatures, Groups
+from grls.kernels import Gaussian, Laplace, Linear, Log, Matern, Periodic, Precomputed, ThinPlate
 from grls.summary import Table, Value, Values
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -167,7 +167,7 @@ def test_figures_of_nlme_on_meuse():
     assert_allclose(known["2.5 %"], [6.73878737134, -3.03115296788], rtol=1e-5)  # of t with 153
     assert_allclose(known["97.5 %"], [7.23207396263, -2.10317409290], rtol=1e-5)
     frame = summary.to_frame("scale")
-    assert_allclose(frame.loc["kernel__sigma"], [0.192514146973, 0.0866438, 0.4277477], rtol=1e-3)
+    assert_allclose(frame.loc["Laplace: sigma"], [0.192514146973, 0.0866438, 0.4277477], rtol=1e-3)
     assert_allclose(
         frame["estimate"].iloc[:2], 0.197737467746 * np.array([0.246345080625, 1 - 0.246345080625]), rtol=1e-5
     )
@@ -220,10 +220,6 @@ def test_degrees_of_freedom_norm_and_share_are_those_of_dense_matrices():
     assert summary.edf == pytest.approx(len(X) - s * np.trace(B), abs=1e-8)
     assert summary.kernel_edf == pytest.approx(summary.edf - 2)
     assert summary.kernel_norm == pytest.approx(model.rkhs_norm_[0])
-    known, learnt = model.decompose(X)
-    shares = [np.cov(part, known + learnt)[0, 1] / np.var(known + learnt, ddof=1) for part in (known, learnt)]
-    assert summary.kernel_share == pytest.approx(shares[1], abs=1e-9)
-    assert sum(shares) == pytest.approx(1)
     assert summary.r2 == pytest.approx(model.score(X, y))
 
 
@@ -357,11 +353,81 @@ def test_dropped_features_and_shared_polynomials_are_named():
     Z = np.column_stack([rng.uniform(size=(60, 2)), rng.normal(size=60)])
     plate = GRLSRegressor(ThinPlate().on([0, 1]), features=Columns([0, 1, 2]), regularization="reml")
     summary = plate.fit(Z, Z[:, 2] + rng.normal(size=60)).summary(n_simulations=100)
-    assert_array_equal(np.isnan(summary.coefficients["SE"]), [True, True, True, False])
-    assert np.isfinite(summary.coefficients["coefficient"]).all()
-    assert str(summary).count("not defined") == 3
+    assert np.isfinite([summary.coefficients[column] for column in ("coefficient", "SE", "df")]).all()
+    assert "orthogonal, over the rows, to the polynomials" in " ".join(str(summary).split())
     assert np.isnan([summary.log_likelihood, summary.aic]).all()
     assert np.isfinite([summary.restricted_log_likelihood, summary.likelihood_ratio]).all()
+
+
+@pytest.mark.parametrize("unconditional", [False, True])
+def test_polynomials_of_a_thin_plate_are_those_of_the_function_at_the_rows(unconditional):
+    rng = np.random.default_rng(0)
+    X, w = rng.uniform(size=(60, 2)), rng.uniform(0.3, 1, size=60)
+    y = 1 + 2 * X[:, 0] + np.sin(4 * X[:, 1]) + 0.1 * rng.normal(size=60)
+    options = {"features": "linear", "regularization": "reml"}
+    model = GRLSRegressor(ThinPlate(), **options).fit(X, y, w)
+    shown = model.summary(unconditional, n_simulations=0).coefficients
+    mean, covariance = model.predict(X, return_cov=True, unconditional=unconditional)
+    T = np.column_stack([np.ones(60), X])
+    A = np.linalg.solve(T.T @ (w[:, None] * T), T.T * w)
+    assert_allclose(shown["coefficient"], A @ mean, rtol=1e-8)
+    assert_allclose(shown["SE"], np.sqrt(np.diag(A @ covariance @ A.T)), rtol=1e-5)
+    # other units change the kernel by a polynomial, and no function
+    far = GRLSRegressor(ThinPlate(), **options).fit(100 * X, y, w)
+    other = far.summary(unconditional, n_simulations=0).coefficients
+    assert_allclose(other["SE"] * [1, 100, 100], shown["SE"], rtol=1e-5)
+    assert_allclose(other["coefficient"] * [1, 100, 100], shown["coefficient"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Log()], ids=str)
+def test_effects_of_groups_are_deviations_from_their_mean(kernel):
+    rng = np.random.default_rng(0)
+    x, g, effects = rng.uniform(0, 6, size=200), rng.integers(0, 5, size=200), rng.normal(size=5)
+    X = np.column_stack([x, g])
+    y = np.sin(x) + effects[g] + 0.5 * rng.normal(size=200)
+    model = GRLSRegressor(kernel.on([0]), features=Groups(1), regularization="reml").fit(X, y)
+    shown = model.summary(False, n_simulations=0).coefficients
+    # differences of predictions in the same place are differences of effects
+    same = np.column_stack([np.full(5, 3.0), np.arange(5)])
+    mean, covariance = model.predict(same, return_cov=True)
+    C = np.eye(5) - 0.2
+    assert_allclose(shown["coefficient"], C @ mean, rtol=1e-6)
+    assert_allclose(shown["SE"], np.sqrt(np.diag(C @ covariance @ C)), rtol=1e-6)
+    assert shown["SE"].max() < 0.1
+    unconditional = model.summary(n_simulations=0).coefficients
+    assert_allclose(unconditional["coefficient"], shown["coefficient"])
+    assert np.all(unconditional["df"] > 100)
+    assert np.all(np.abs(unconditional["coefficient"] - C @ effects) < 4 * unconditional["SE"])
+
+
+def test_rows_say_which_term_and_which_column_they_are_about():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(size=(60, 3)), columns=["lat", "lon", "day"])
+    y = rng.normal(size=60)
+    kernel = Matern([0.5, 0.5]).on(["lat", "lon"]) + 0.5 * (
+        Gaussian(1.0).on("day") * Periodic(1.0, period=0.3).on("day")
+    )
+    model = GRLSRegressor(kernel, regularization="reml", optimize=True).fit(X, y)
+    summary = model.summary(n_simulations=0)
+    assert list(summary.scale.rows) == [
+        "noise variance",
+        "kernel variance",
+        "Matern(lat, lon): sigma[lat]",
+        "Matern(lat, lon): sigma[lon]",
+        "Gaussian(day): sigma",
+        "Periodic(day): sigma",
+        "Periodic(day): period",
+        "Gaussian(day) × Periodic(day): scale",
+    ]
+    assert list(summary.coefficients.rows) == ["(Intercept)"]
+    assert model.feature_names_free_ == ["1"]
+    X.columns = ["1", "a", "b"]  # a column of this name is itself
+    named = GRLSRegressor(Gaussian(1.0), features=Columns(["1"]), regularization=0.1).fit(X, y)
+    assert list(named.summary(n_simulations=0).coefficients.rows) == named.feature_names_free_
+    twice = Gaussian(0.1) + Gaussian([1.0, 1.0, 1.0])
+    model = GRLSRegressor(twice, regularization="reml", optimize=True).fit(X.to_numpy(), y)
+    labels = list(model.summary(n_simulations=0).scale.rows)[2:]
+    assert labels == ["Gaussian 1: sigma", *(f"Gaussian 2: sigma[{i}]" for i in range(3))]
 
 
 def test_several_outputs_have_a_summary_each():
@@ -369,10 +435,13 @@ def test_several_outputs_have_a_summary_each():
     Y = np.column_stack([y, np.cos(5 * X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=len(X))])
     for per_output in (False, True):
         model = fitted(X, Y, per_output=per_output)
-        with pytest.raises(ValueError, match="2 outputs, a summary is about one: give output=0"):
+        with pytest.raises(
+            ValueError, match="one output; the model has 2 outputs: give output=… one of 0, 1"
+        ):
             model.summary()
-        with pytest.raises(ValueError, match="output=2 is not there"):
-            model.summary(output=2)
+        for absent in (2, -1, "u", True):
+            with pytest.raises(ValueError, match=f"no output {absent!r}; the model has 2 outputs: .* 0, 1"):
+                model.summary(output=absent)
         for o in (0, 1):
             summary = model.summary(output=o, n_simulations=200)
             gamma = float(np.broadcast_to(model.regularization_, 2)[o])

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._models.deviations import standard_deviations
 from .._models.regression import RegressionFunction
-from .._models.regression_summary import CoefficientErrors, Scales, coefficient_table, output_of, title
+from .._models.regression_summary import CoefficientErrors, Scales, coefficient_table, title
 from .._models.samples import FreeFeatures
-from .._models.summaries import likelihoods
+from .._models.summaries import likelihoods, output_of
 from .._nystrom.origin import warn_of_lost_squares
 from .._validation import FloatArray
 from .._warnings import warn

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..summary import Summary, Table, Value, Values
 from .smooth_regression import SmoothRegression
+from .summaries import output_of, shown_features
 from .wald import machine_facts, wald_table
 
 
@@ -18,7 +19,7 @@ class FamilySummary(SmoothRegression):
     def _summary_smooth(self, output: int | None) -> Summary:
         """Return what the fit tells of an output."""
         check_is_fitted(self)
-        p = self._output_of(output)
+        p = output_of(output, self._f_fit.shape[1])
         sections: list[Table | Values] = [
             machine_facts(self, self._rows_in_fit(), [Value("loss", "loss", self.loss)]),
             self._family_coefficients(p),
@@ -36,20 +37,11 @@ class FamilySummary(SmoothRegression):
         title = type(self).__name__ if self._one_output else f"{type(self).__name__}, output {p}"
         return Summary(title, sections, notes, self.fit_warnings_)
 
-    def _output_of(self, output: int | None) -> int:
-        k = self._f_fit.shape[1]
-        if output is None and k > 1:
-            raise ValueError(f"there are {k} outputs: say which, summary(output=…)")
-        p = 0 if output is None else int(output)
-        if not 0 <= p < k:
-            raise ValueError(f"output must be between 0 and {k - 1}, got {output!r}")
-        return p
-
     def _rows_in_fit(self) -> float:
         return float(len(self._T_fit) if self._weights_fit is None else self._weights_fit.sum())
 
     def _family_coefficients(self, p: int) -> Table:
-        support, names = self.feature_support_, list(self.feature_names_free_)
+        support, names = self.feature_support_, shown_features(self)
         shape = (len(names), self._f_fit.shape[1])
         value = np.asarray(self.feature_coef_).reshape(shape)[:, p]
         std = np.asarray(self.feature_coef_std_).reshape(shape)[:, p]

@@ -195,7 +195,8 @@ class Spectrum:
         problem, roots = merged.problem.with_kernel(kernel), np.sqrt(merged.point_weights)
         Q = linalg.qr(roots[:, None] * problem.T[:, kept])[0] if kept else np.eye(len(roots))
         N = Q[:, len(kept) :]
-        values, vectors = linalg.eigh(N.T @ (roots[:, None] * problem.kernel_matrix() * roots) @ N)
+        matrix = N.T @ (roots[:, None] * problem.kernel_matrix() * roots) @ N
+        values, vectors = linalg.eigh(matrix, driver="evd")
         values = np.maximum(values, 0)
         shifts = _shifts_for(values)
         targets = vectors.T @ (N.T @ (roots * merged.targets[:, 0]))

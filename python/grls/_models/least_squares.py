@@ -385,7 +385,6 @@ class LeastSquaresMachine(GroupedMachine):
             np.zeros(()),
             self._counts_fit,
             fitted.gammas,
-            np.asarray(self._T_fit, dtype=np.float64) @ self._computed_features(),
             len(distinct_rows(fitted.problem.X, fitted.problem.T)[0]),
             "γ",
             "kernel",

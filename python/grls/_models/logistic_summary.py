@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..summary import Summary, Table, Value, Values
 from .classification import OneVersusAll, winner
+from .summaries import shown_features
 from .wald import machine_facts, wald_table
 
 
@@ -78,7 +79,7 @@ class LogisticSummary(OneVersusAll):
 
     def _coefficients(self, names: list[str]) -> Table:
         """Return the coefficients of all functions with Wald's tests."""
-        features, support = list(self.feature_names_free_), self.feature_support_
+        features, support = shown_features(self), self.feature_support_
         coefficients = np.asarray(self.feature_coef_)
         std = np.sqrt(np.maximum(self._coefficient_variance(), 0))
         k = coefficients.shape[1]

@@ -6,6 +6,8 @@ Numbers come from `fit_statistics` and `kernel_test`, and, where "reml" made the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +19,16 @@ from sklearn.utils import check_random_state
 from .._selection.estimation_error import EstimationError, tuned_parameters
 from .._selection.kernel_parameters import GridSearch, Optimization
 from .._solvers.kernel_problem import KernelProblem
+from .._solvers.runtime import single_threaded
 from .._validation import FloatArray, integer
+from ..kernels.wording import in_words
 from ..summary import Summary, Table, Value, Values
 from .fit_statistics import FitStatistics
 from .fitted import FittedProblem
 from .kernel_test import kernel_test
 from .regression import RegressionFunction
-from .summaries import DROPPED, Solved, facts, likelihoods
+from .shown_coefficients import ShownCoefficients
+from .summaries import DROPPED, Solved, facts, likelihoods, output_of, shown_features
 from .uncertainty import Uncertainty, require_likelihood
 
 _LOW, _HIGH = "2.5 %", "97.5 %"
@@ -39,6 +44,7 @@ class CoefficientErrors:
     std: FloatArray  # (l,): NaN where there is none
     degrees: FloatArray  # (l,) of freedom
     note: str  # how they are meant
+    values: FloatArray | None = None  # (l,) what is shown in place of the coefficients
 
 
 @dataclass(frozen=True)
@@ -69,25 +75,13 @@ def scales_at_gamma(statistics: FitStatistics, note: str) -> Scales:
     return Scales(["noise variance", "kernel variance"], values, errors, np.zeros(2), note)
 
 
-def output_of(output: Any, n_outputs: int) -> int:
-    """Return which output a summary is about."""
-    if output is None:
-        if n_outputs > 1:
-            raise ValueError(f"the model has {n_outputs} outputs, a summary is about one: give output=0, …")
-        return 0
-    number = integer(output, "output", minimum=0)
-    if number >= n_outputs:
-        raise ValueError(f"output={number} is not there: the model has {n_outputs} outputs, counted from 0")
-    return number
-
-
 def title(model: Any, output: int, n_outputs: int) -> str:
     return type(model).__name__ + (f", output {output} of {n_outputs}" if n_outputs > 1 else "")
 
 
 def coefficient_table(model: Any, coefficients: FloatArray, errors: CoefficientErrors) -> Table:
     """Return the coefficients (l,) with their tests and intervals."""
-    names, support = list(model.feature_names_free_), model.feature_support_
+    names, support = shown_features(model), model.feature_support_
     value = np.where(support, coefficients, np.nan)
     std = np.where(support, errors.std, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,13 +105,6 @@ def coefficient_table(model: Any, coefficients: FloatArray, errors: CoefficientE
     return Table("coefficients", "feature", names, columns, remarks)
 
 
-def _share(part: FloatArray, whole: FloatArray, weights: FloatArray) -> float:
-    """Return the share of a part in the variance of the whole: cov(part, whole) / var(whole)."""
-    away = whole - np.average(whole, weights=weights)
-    variance = float(np.average(away**2, weights=weights))
-    return float(np.average(part * away, weights=weights)) / variance if variance > 0 else np.nan
-
-
 def _r2(y: FloatArray, residuals: FloatArray, weights: FloatArray) -> float:
     if len(y) == 0:
         return np.nan
@@ -131,21 +118,20 @@ def _kernel_values(
     """Return what is known of the learnt part, and notes on its test."""
     others, on_search = model._other_kernels(solved)
     merged = statistics.merged
-    fit = solved.targets[:, output] - statistics.residuals[:, 0] + _column(solved.expected, output)
-    known = solved.feature_part[:, output]
     edf, n_kept = statistics.edf, statistics.n_kept
     values = [
         Value("kernel_edf", "effective degrees of freedom", edf - n_kept),
         Value("edf", "… with the features", edf),
         Value("kernel_norm", "norm", float(model.rkhs_norm_[output])),
-        Value("kernel_share", "share of the fit's variance", _share(fit - known, fit, merged.weights)),
     ]
     notes: list[str] = []
     if n_simulations and solved.variances is not None:
         notes.append("No test of the kernel part: its variance, or that of the noise, was given.")
     elif n_simulations:
         random = check_random_state(random_state)
-        test = kernel_test(merged, statistics.reduced, n_simulations, random, others)
+        # Threads cost more than they save on matrices of this order where others use the machine too.
+        with single_threaded() if len(merged.targets) <= _MOST_POINTS else nullcontext():
+            test = kernel_test(merged, statistics.reduced, n_simulations, random, others)
         if isinstance(test, str):
             notes.append(test[:1].upper() + test[1:] + ".")
         else:
@@ -274,7 +260,9 @@ class RegressionSummary(RegressionFunction):
         errors = self._coefficient_errors(statistics, o, unconditional)
         scales = self._scales(statistics, o)
         kernel, notes = _kernel_values(self, solved, statistics, o, n_simulations, random_state)
-        coefficients = np.asarray(self.feature_coef_).reshape(self.n_features_free_, n_outputs)[:, o]
+        coefficients = errors.values
+        if coefficients is None:
+            coefficients = np.asarray(self.feature_coef_).reshape(self.n_features_free_, n_outputs)[:, o]
         n_parameters = len(statistics.path.kept) + int(solved.variances is None) + self._n_estimated()
         sections: list[Table | Values] = [
             facts(self, solved, statistics, [o]),
@@ -298,19 +286,22 @@ class UncertainSummary(RegressionSummary, Uncertainty):
     ) -> CoefficientErrors:
         if unconditional == "auto":
             unconditional = self._has_likelihood()
-        covariance = self.feature_covariance(unconditional=bool(unconditional))
-        covariance = covariance if covariance.ndim == 2 else covariance[output]
-        std = np.sqrt(np.maximum(np.diag(covariance), 0))  # NaN stays NaN
+        shown = ShownCoefficients.of(self, output)
+        values, variances = shown.of_model(self)
+        degrees = np.full(len(values), self.degrees_of_freedom_)
         if not unconditional:
             note = "Standard errors take γ and the kernel as known"
             if self.regularization != "reml":
                 note += '; after regularization="reml" they can account for the choice'
-            return CoefficientErrors(std, np.full(len(std), self.degrees_of_freedom_), f"{note}.")
-        n_outputs = len(self.kernel_variance_)
-        degrees = self.feature_degrees_of_freedom().reshape(len(std), n_outputs)
-        estimated = "γ and the kernel's parameters" if hasattr(self, "optimization_") else "γ"
-        note = f"Standard errors and df account for {estimated} being estimates."
-        return CoefficientErrors(std, degrees[:, output], note)
+        else:
+            error = self._error_of_estimation()
+            estimated = "γ and the kernel's parameters" if hasattr(self, "optimization_") else "γ"
+            note = f"Standard errors and df account for {estimated} being estimates"
+            degrees = error.degrees_of_freedom(lambda end: shown(end)[1], self.degrees_of_freedom_)
+            for slope in error.slopes(lambda end: shown(end)[0]):
+                variances = variances + slope**2
+        note = " ".join([f"{note}.", *shown.notes])
+        return CoefficientErrors(np.sqrt(np.maximum(variances, 0)), degrees, note, values)
 
     def _has_likelihood(self) -> bool:
         """Whether γ was estimated by a likelihood that tells how sure it is."""
@@ -332,18 +323,19 @@ class UncertainSummary(RegressionSummary, Uncertainty):
                 [*names, *labels], np.append(values, more), missing, np.append(np.zeros(2), offsets), note
             )
         error = self._error_of_estimation()
-        errors = list(_scale_errors(error, output, self.degrees_of_freedom_))
+        errors = _scale_errors(error, output, self.degrees_of_freedom_)
+        labels = self._in_words(error.labels[:-1])
         own = np.sqrt(np.diag(error.covariance))[:-1]
         note = ""
         if record is not None and not _by_likelihood(record):
             own = np.full(len(own), np.nan)
             note = "The kernel was not chosen by the likelihood: its parameters have no intervals."
         elif np.any(own == 0):
-            at_bound = [name for name, e in zip(error.labels[:-1], own, strict=True) if e == 0]
+            at_bound = [name for name, e in zip(labels, own, strict=True) if e == 0]
             own = np.where(own == 0, np.nan, own)
             note = f"At a bound of the search, and taken as known: {', '.join(at_bound)}."
         return Scales(
-            [*names, *error.labels[:-1]],
+            [*names, *labels],
             np.append(values, (error.values - error.offsets)[:-1]),
             np.append(errors, own),
             np.append(np.zeros(2), error.offsets[:-1]),
@@ -359,7 +351,8 @@ class UncertainSummary(RegressionSummary, Uncertainty):
             return [], " They keep the kernel, which was chosen on the same rows: p is too small."
         found, bounds = parameters.get(), parameters.bounds(solved.problem.X)
         moved = np.ones(len(found), dtype=bool)
-        note = f" The choice of {parameters.labels[0]} is repeated in them, among {_N_KERNELS} values."
+        chosen = self._in_words(parameters.labels)[0]
+        note = f" The choice of {chosen} is repeated in them, among {_N_KERNELS} values."
         if len(found) > 1:
             widths = parameters.widths
             moved = np.isin(np.arange(len(found)), np.concatenate(widths) if widths else [])
@@ -381,7 +374,11 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         parameters = None if record is None else tuned_parameters(FittedProblem.of(self).problem, record)
         if parameters is None:
             return [], np.empty(0), np.empty(0)
-        return parameters.labels, parameters.get() - parameters.offsets, parameters.offsets
+        labels = self._in_words(parameters.labels)
+        return labels, parameters.get() - parameters.offsets, parameters.offsets
+
+    def _in_words(self, labels: Sequence[str]) -> list[str]:
+        return in_words(self.kernel_, labels, getattr(self, "feature_names_in_", None))
 
     def _why_no_intervals(self) -> str:
         if self.degrees_of_freedom_ == np.inf:
@@ -413,15 +410,10 @@ def _by_likelihood(record: Any) -> bool:
     return isinstance(record, GridSearch) or (isinstance(record, Optimization) and record.by == "reml")
 
 
-def _scale_errors(error: EstimationError, output: int, n_free: float) -> tuple[float, float]:
+def _scale_errors(error: EstimationError, output: int, n_free: float) -> FloatArray:
     """Return standard errors of the logarithms of noise and kernel variance.
 
     Given all else the kernel variance is known to 2/n, in squares of its logarithm; its estimate goes with
     the other parameters.
     """
-    noise = sum(
-        (slope**2 for slope in error.slopes(lambda end: np.log(end.variance * end.gamma))), np.zeros(1)
-    )
-    kernel = sum((slope**2 for slope in error.slopes(lambda end: np.log(end.variance))), np.zeros(1))
-    at = 0 if len(noise) == 1 else output
-    return float(np.sqrt(2 / n_free + noise[at])), float(np.sqrt(2 / n_free + kernel[at]))
+    return np.asarray(np.sqrt(2 / n_free + np.sum(error.scales[:, :, output] ** 2, axis=0)))

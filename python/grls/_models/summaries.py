@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,6 @@ class Solved:
     expected: FloatArray  # (m, k) or zero: that
     counts: FloatArray | None  # (m,) rows that samples stand for
     gammas: FloatArray  # (k,)
-    feature_part: FloatArray  # (m, k): what all features say at the samples
     n_points: int  # distinct ones
     symbol: str  # of the regularisation
     part: str  # what learns the rest: "kernel", or "weights"
@@ -55,6 +55,31 @@ class Solved:
             leaves_out=not self.know_targets,
             variance=None if self.variances is None else float(self.variances[outputs][0]),
         )
+
+
+def output_of(output: Any, n_outputs: int) -> int:
+    """Return which output a summary is about."""
+    if output is None and n_outputs == 1:
+        return 0
+    is_number = isinstance(output, Integral) and not isinstance(output, bool)
+    if is_number and 0 <= output < n_outputs:
+        return int(output)
+    fault = "a summary is about one output" if output is None else f"there is no output {output!r}"
+    if n_outputs == 1:
+        raise ValueError(f"{fault}; the model has one output: output=0")
+    numbers = [str(o) for o in range(n_outputs)]
+    listed = ", ".join(numbers if n_outputs <= 8 else [*numbers[:3], "…", numbers[-1]])
+    raise ValueError(f"{fault}; the model has {n_outputs} outputs: give output=… one of {listed}")
+
+
+def shown_features(model: Any) -> list[str]:
+    """Return the names of the features as people read them: the constant is the intercept.
+
+    `feature_names_free_` has them as transformers name them.
+    """
+    named = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    constant = None if "1" in named else "1"
+    return ["(Intercept)" if name == constant else name for name in model.feature_names_free_]
 
 
 def require_exact(model: Any) -> None:
@@ -206,7 +231,7 @@ class _Judged:
 
 def _class_coefficients(model: Any, names: Sequence[str], n_outputs: int) -> Table:
     """Return the coefficients of the features, one column for each function of the model."""
-    support, features = model.feature_support_, list(model.feature_names_free_)
+    support, features = model.feature_support_, shown_features(model)
     values = np.asarray(model.feature_coef_).reshape(len(features), n_outputs)
     values = np.where(support[:, None], values, np.nan)
     remarks = {name: DROPPED for name, used in zip(features, support, strict=True) if not used}

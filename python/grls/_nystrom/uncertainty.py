@@ -15,11 +15,10 @@ from .._models.regression_summary import (
     Scales,
     coefficient_table,
     n_estimated,
-    output_of,
     title,
 )
 from .._models.samples import FreeFeatures
-from .._models.summaries import likelihoods
+from .._models.summaries import likelihoods, output_of
 from .._solvers import memory
 from .._validation import FloatArray
 from ..summary import Summary, Table, Value, Values

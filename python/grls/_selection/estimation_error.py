@@ -35,7 +35,9 @@ from .parameters import Parameters
 # as γ and the cube of the width of a wide Matérn kernel, are uncertain by 2 and more.
 _LARGEST_ERROR = 4.0
 
-_STEP = 0.05  # of logarithms, in differences of the gradient
+_STEP = 0.05  # of logarithms, the largest in differences of the gradient
+_LARGEST_RISE = 0.5  # of the criterion within a step: a standard error away it is one
+_SMALLEST_STEP = 1e-7
 _STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all there is
 
 # Fewer make an interval endless: the quantiles of 95 % are 12.7 for one degree of freedom and 4.3 for two.
@@ -80,6 +82,7 @@ class EstimationError:
     offsets: FloatArray  # (p,) what was added to a parameter, for it to be positive
     covariance: FloatArray  # (p, p) of the logarithms; zero for those at a bound
     axes: list[Axis]
+    scales: FloatArray  # (axes, 2, k): change of the logarithms of noise and kernel variance along each axis
 
     def slopes(self, of: Callable[[Refit], FloatArray]) -> Iterator[FloatArray]:
         """Return for each axis by how much a quantity of a refit changes within a standard error."""
@@ -138,10 +141,24 @@ def estimation_error(
     errors = 1 / np.sqrt(np.maximum(values, _LARGEST_ERROR**-2))
     directions = np.zeros((len(labels), len(values)))
     directions[free] = vectors * errors
-    axes = [_axis(problem, targets, parameters, start, direction, counts) for direction in directions.T]
+    arguments = (problem, targets, parameters, start)
+    axes = [_axis(*arguments, direction, counts) for direction in directions.T]
+    # The valley of what the data hardly tell is bent: how the variances go along it, a tangent says.
+    close = [_axis(*arguments, direction, counts, _SMALLEST_SHARE) for direction in directions.T]
+    scales = np.array([_change_of_scales(axis, targets.shape[1]) for axis in close])
     offsets = np.zeros(1) if parameters is None else np.append(parameters.offsets, 0.0)
     covariance = directions @ directions.T
-    return EstimationError(labels, start, offsets, covariance, [axis for axis in axes if axis is not None])
+    found = [axis for axis in axes if axis is not None]
+    return EstimationError(labels, start, offsets, covariance, found, scales.reshape(-1, 2, targets.shape[1]))
+
+
+def _change_of_scales(axis: Axis | None, n_outputs: int) -> FloatArray:
+    """Return by how much the logarithms of noise and kernel variance change along an axis, (2, k)."""
+    if axis is None:
+        return np.full((2, n_outputs), np.nan)
+    above, below = axis.ends
+    kernel = np.log(above.variance / below.variance)
+    return np.array([kernel + np.log(above.gamma / below.gamma), kernel]) / (2 * axis.share)
 
 
 def tuned_parameters(problem: KernelProblem, record: Record) -> Parameters | None:
@@ -199,17 +216,32 @@ def _information(
 ) -> FloatArray:
     """Return ½ J'' by the logarithms, (p, p), per output; zero for those that are not free."""
     objective = Objective(parameters, problem, targets, "reml", counts)
+    least = objective.value_and_gradient(start)[0]
     J = np.zeros((len(start), len(start)))
     for i in np.flatnonzero(free):
-        slopes = []
-        for sign in (1, -1):
-            point = start.copy()
-            point[i] *= np.exp(sign * _STEP)
-            value, slope = objective.value_and_gradient(point)
-            slopes.append(slope * point if np.isfinite(value) else np.zeros_like(point))
-        J[i] = (slopes[0] - slopes[1]) / (2 * _STEP)
+        J[i] = _change_of_slopes(objective, start, int(i), least)
     parameters.set(start[:-1])
     return (J + J.T) / 4
+
+
+def _change_of_slopes(objective: Objective, start: FloatArray, i: int, least: float) -> FloatArray:
+    """Return the derivatives of the gradient by the i-th logarithm, (p,).
+
+    A period may be known to 1e-4 and the width beside it to a factor: the step is as small as it takes for
+    the criterion to rise by less than a standard error does.
+    """
+    step = _STEP
+    while True:
+        slopes, rise = [], 0.0
+        for sign in (1, -1):
+            point = start.copy()
+            point[i] *= np.exp(sign * step)
+            value, slope = objective.value_and_gradient(point)
+            slopes.append(slope * point if np.isfinite(value) else np.zeros_like(point))
+            rise = max(rise, abs(value - least))
+        if rise <= _LARGEST_RISE or step < _SMALLEST_STEP:
+            return np.asarray(slopes[0] - slopes[1]) / (2 * step)
+        step *= float(np.clip(np.sqrt(0.5 * _LARGEST_RISE / rise), 0.03, 0.5))
 
 
 def _axis(
@@ -219,9 +251,9 @@ def _axis(
     start: FloatArray,
     direction: FloatArray,
     counts: FloatArray | None,
+    share: float = 1.0,
 ) -> Axis | None:
-    """Return the models a standard error to both sides, or nearer where there are none; None: nowhere."""
-    share = 1.0
+    """Return the models so near to both sides, or nearer where there are none; None: nowhere."""
     while share >= _SMALLEST_SHARE:
         try:
             above, below = (

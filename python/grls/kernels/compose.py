@@ -334,6 +334,14 @@ class OnColumns(_SameOrder):
         wanted = self.columns if columns is None else columns
         return column_positions(wanted, n_columns, names, "kernel.on(columns)")
 
+    def column_names(self, names: Sequence[str] | None) -> list[str] | None:
+        """Return the names of the columns it reads among columns of these names; None: they have none."""
+        if self._names is not None:
+            return self._names
+        if names is None or callable(self.columns):
+            return None
+        return [names[p] for p in self._positions(len(names), list(names))]
+
     def _reads_given(self) -> bool:
         return callable(self.columns) or self.kernel._reads_given()
 
