@@ -63,7 +63,7 @@ def _dense_spectrum(kernel: kernels.Kernel, X: Any, k: int) -> _Spectrum:
     """Return the k largest eigenpairs by LAPACK."""
     m = X.shape[0]
     memory.require(
-        8.0 * m * m * (3 + isinstance(kernel, kernels.Function)),
+        8.0 * m * m * (3 + kernel.is_function),
         f"the whole spectrum of a kernel matrix of {m} samples",
         'ask for few components (eigen_solver="iterative" takes a sixth) or set n_centers',
     )
@@ -92,7 +92,7 @@ def _top_spectrum(
     memory.require(
         memory.solve_bytes(m, "double")
         + 8.0 * m * (3 * k + 200)
-        + (8.0 * m * m if isinstance(kernel, kernels.Function) else 0),
+        + (8.0 * m * m if kernel.is_function else 0),
         f"the {k} largest eigenvalues of a kernel matrix of {m} samples",
         "set n_centers, which stores no matrix of all samples",
     )

@@ -231,7 +231,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
                 f"{self.regularization!r}"
             )
         kernel = kernels.as_kernel(self.kernel)
-        if kernel.pairwise or isinstance(kernel, kernels.Function):
+        if kernel.pairwise or kernel.is_function:
             raise ValueError(
                 "a precomputed kernel or a function has no spectral density: use a kernel of grls.kernels "
                 "such as Matern, or GRLSRegressor"

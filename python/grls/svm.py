@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from . import kernels
 from ._models.chosen_in_folds import ChosenInFolds
 from ._models.classification import class_weighted, classes_of, require_two_classes, weights_of_classes
 from ._models.machines_in_folds import Machines
@@ -447,8 +446,9 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
     ) -> None:
         m = len(labels)
         largest = int(np.sort(np.bincount(labels))[-2:].sum())  # the two largest classes
+        assert training.kernel is not None
         # Stored matrices: the kernel's, and the definite one that takes the place of a conditional one.
-        stored = (by_osqp or conditional or isinstance(training.kernel, kernels.Function)) + conditional
+        stored = (by_osqp or conditional or training.kernel.is_function) + conditional
         if by_osqp:
             need, way_out = memory.osqp_bytes(largest), 'use solver="native"'
         else:

@@ -21,7 +21,6 @@ from grls.features import PLSA, Groups, Indicators, LinearMap
 from grls.kernels import (
     Constant,
     Cosine,
-    Function,
     Gaussian,
     Laplace,
     Linear,
@@ -513,8 +512,6 @@ def test_what_is_no_transformer_is_told():
         regressor(Gaussian(1.0).after(PCA()).set_params(after=None)).fit(X, Y)
     with pytest.raises(ValueError, match="precomputed kernel has no points"):
         Precomputed().after(PCA())
-    with pytest.raises(TypeError, match="call the transformer in the function"):
-        Function(lambda A, B: A @ B.T).after(PCA())
 
 
 def with_text(table):

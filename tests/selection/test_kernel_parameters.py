@@ -378,7 +378,7 @@ def test_a_tuned_model_pickles_clones_and_forgets():
         ({"optimize": True, "feature_variance": 1.0}, "feature_variance must be inf"),
         ({"optimize": True, "feature_variance": "auto"}, "feature_variance must be inf"),
         ({"optimize": True, "kernel": Linear()}, "no parameter to tune beside γ"),
-        ({"optimize": True, "kernel": lambda A, B: A @ B.T}, "has no parameters to tune"),
+        ({"optimize": True, "kernel": lambda A, B: A @ B.T}, "as a dict of values to try"),
         ({"optimize": ["c"], "kernel": Polynomial(2, c=0.0)}, "tuned on a logarithmic scale"),
         ({"optimize": True, "n_restarts": -1}, "n_restarts must be at least 0"),
         ({"optimize": True, "random_state": "seed"}, "seed"),

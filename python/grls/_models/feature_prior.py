@@ -19,7 +19,7 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.rank import dependence_tolerance, independent_columns, units_of
 from .._validation import FloatArray
-from ..kernels import Function, Kernel, Linear
+from ..kernels import Kernel, Linear
 from ..kernels.views import beside_views
 
 # A column counts as spanned by others when less than this share of it is left over.
@@ -124,7 +124,7 @@ def augmented(kernel: Kernel | StoredGram, X: Any, Z: FloatArray, variance: floa
     """Return a kernel and points, or a matrix, of Φ + τZZᵀ."""
     if isinstance(kernel, StoredGram):
         return kernel, X if variance == 0 else X + variance * (Z @ Z.T)
-    if isinstance(kernel, Function):
+    if kernel.is_function:
         return StoredGram(), kernel.matrix(X, X) + variance * (Z @ Z.T)
     if variance == 0 or Z.shape[1] == 0:
         return kernel, X

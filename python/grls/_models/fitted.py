@@ -10,7 +10,7 @@ import numpy as np
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
-from ..kernels import Function, Kernel
+from ..kernels import Kernel
 from ..kernels.polynomials import needed_polynomials
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 
@@ -89,6 +89,6 @@ def not_definite(kernel: Kernel, regularization: float | str, n_samples: int, fo
         )
     return message + (
         "choose a larger regularization, a smaller kernel width, or remove repeated rows"
-        if not isinstance(kernel, Function)
+        if not kernel.is_function
         else "check that the matrix is a kernel's, or choose a larger regularization"
     )

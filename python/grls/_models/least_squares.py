@@ -108,7 +108,7 @@ class LeastSquaresMachine(GroupedMachine):
             require_groups(training)
         precision = self.precision
         if self.solver != "cg":
-            stored = isinstance(training.kernel, kernels.Function)
+            stored = training.kernel.is_function
             precision = memory.affordable_precision(precision, *samples.targets.shape, stored=stored)
         try:
             chosen = self._choose(training)

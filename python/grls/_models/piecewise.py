@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import kernels
 from .._selection.by_folds import FoldSelection, Walk, gammas_to_try
 from .._selection.folds import Fold, splits
 from .._selection.starts import drawn_rows
@@ -142,7 +141,8 @@ def _require_room_for_levels(model: Any, training: Training) -> None:
 
 def _require_memory(model: Any, training: Training, conditional: bool, what: str) -> None:
     m = training.n_samples
-    stored = (conditional or isinstance(training.kernel, kernels.Function)) + conditional
+    assert training.kernel is not None
+    stored = (conditional or training.kernel.is_function) + conditional
     if model.solver == "osqp":
         need, way_out = 8.0 * m**2 + 4 * memory.osqp_bytes(m), 'use solver="native"'
     else:

@@ -14,7 +14,6 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.matrix_free import MatrixFree, MatrixFreePosterior
 from .._solvers.posterior import Posterior
 from .._validation import FloatArray, integer
-from ..kernels import Function
 from .deviations import standard_deviations
 from .draws import correlated
 from .feature_prior import beside
@@ -194,7 +193,7 @@ class PosteriorFunction(RegressionFunction):
         outputs = len(self.kernel_variance_)
         several = 8.0 * n_points**2 * (outputs if outputs > 1 else 0)
         # A function of Python gives the values of the points as a matrix of its own, beside the result.
-        given = 8.0 * n_points**2 if isinstance(self.kernel_, Function) else 0.0
+        given = 8.0 * n_points**2 if self.kernel_.is_function else 0.0
         memory.require(
             memory.covariance_bytes(self.X_fit_.shape[0], n_points) + several + given,
             f"the covariance of {n_points} rows",

@@ -182,7 +182,7 @@ class Centers:
 
     def values(self, X: Any) -> CentreValues:
         """Return the kernel values of rows with the centres, or what they are made of."""
-        if isinstance(self.kernel, kernels.Function):
+        if self.kernel.is_function:
             return CentreValues(None, self.kernel.matrix(X, self.X), None)
         return CentreValues(self.kernel.lower(X.shape[1]), *alike(X, self.X))
 
@@ -239,7 +239,7 @@ def build(kernel: kernels.Kernel, centers: Any, T: FloatArray, precision: str) -
         raise ValueError(
             f"the kernel {kernel!r} overflows at the centres: scale the columns of X, or the kernel, down"
         )
-    if isinstance(kernel, kernels.Function):
+    if kernel.is_function:
         require_symmetric(K, f"the kernel matrix of {kernel!r}")
     P, pivots, kept = bases.phi_prime(T, "qr", tolerance)
     others = np.setdiff1d(np.arange(M), pivots)

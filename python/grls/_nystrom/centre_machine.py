@@ -291,7 +291,7 @@ class CentreMachine(GroupedMachine):
     def _penalised(self, kernel: kernels.Kernel, points: Any, T: FloatArray) -> Penalised | None:
         """Return the features with a prior, in the units of the sampled rows; T are all of them there."""
         tau = float(self.feature_variance)
-        if isinstance(kernel, kernels.Function):
+        if kernel.is_function:
             raise ValueError(
                 "a finite feature_variance needs a kernel of grls.kernels here, not a function: the features "
                 "become columns that the kernel must know apart"

@@ -124,7 +124,7 @@ class Plan:
         X = block.X
         if self.views is not None:
             X = block.points if block.points is not None else self.views.view(block.given)
-        if self.precision == "single" and not isinstance(self.centers.kernel, kernels.Function):
+        if self.precision == "single" and not self.centers.kernel.is_function:
             require_single_size(self.centers.X[:, : X.shape[1]], X, instead="double")
         if self.penalised is None:
             return X, T

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._models.families import FAMILIES
 from .._solvers.results import __version__
-from ..kernels import Function
 from ..least_squares import GRLSClassifier, GRLSRegressor
 from ..logistic import GRLogisticClassifier
 from ..losses import GRRegressor
@@ -147,7 +146,7 @@ def _function(graph: Graph, model: Any, X: str, width: int) -> tuple[str, int]:
 
 def _kernel(graph: Graph, model: Any, X: str, width: int) -> str:
     kernel = model.kernel_
-    if isinstance(kernel, Function):
+    if kernel.is_function:
         raise NotImplementedError(f"{kernel!r} does not convert to ONNX: it is no formula")
     points = X if kernel._frame is None else viewed(graph, kernel, X, width)
     return KernelValues(graph, kernel, points, model.X_fit_).matrix()

@@ -16,7 +16,7 @@ from .._solvers.groups import Labels
 from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray, integer
 from ..exceptions import NotPositiveDefiniteError
-from ..kernels import Function, Kernel
+from ..kernels import Kernel
 from . import regularization as _selection
 from .choice import Choice
 from .descent import Descent, Objective, descend, gamma_limits, require_memory
@@ -87,8 +87,11 @@ def optimize(
     step too.
     `noisy` targets, values and not labels, have a likelihood: more than a few parameters are tuned by it.
     """
-    if isinstance(problem.kernel, Function):
-        raise ValueError(f"optimize: {problem.kernel!r} has no parameters to tune")
+    if problem.kernel.is_function and not isinstance(wanted, Mapping):
+        raise ValueError(
+            f"optimize: {problem.kernel!r} is a function of Python or has one in it, so that nothing tells "
+            "its slope by parameters: give those of other parts as a dict of values to try"
+        )
     choose = Choice(problem, targets, criterion, loss, counts, labels)
     if isinstance(wanted, Mapping):
         return _over_grid(choose, wanted, specification, stages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,17 @@ from sklearn.utils import check_array
 from .._parameters import KernelParameters
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
-from .._solvers.kernel_values import Formula, Gram
+from .._solvers.kernel_values import Formula, Gram, require_room
 from .._solvers.rows import taken_columns
-from .._validation import FloatArray, as_rows, is_table_of_numbers, refuse_dates, shown, text_explained
+from .._validation import (
+    FloatArray,
+    as_rows,
+    is_table_of_numbers,
+    refuse_dates,
+    require_symmetric,
+    shown,
+    text_explained,
+)
 from .._versions import Versioned
 from .differentiable import by_columns, require_gradient
 from .lowering import ColumnChoice, Columns, Link, Lowering
@@ -29,7 +37,8 @@ if TYPE_CHECKING:
 class Kernel(Versioned, KernelParameters):
     """Base class of all kernels.
 
-    A kernel of one's own is most easily a plain function ``k(X, Z) -> matrix``, which every estimator takes;
+    A kernel of one's own is most easily a plain function ``k(X, Z) -> matrix``, or ``k(x, z) -> number`` of
+    two rows, which every estimator takes and which can be summed and multiplied with kernels;
     a new built-in kernel is a subclass with `_lower` and a term in the C++ core.
     """
 
@@ -47,7 +56,12 @@ class Kernel(Versioned, KernelParameters):
     @property
     def is_definite(self) -> bool:
         """Whether the kernel is known to be positive definite, whatever the points."""
-        return self.order == 0
+        return self.order == 0 and not self.is_function
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it has a function of Python in it, so that its values come as whole matrices."""
+        return False
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> FloatArray:
         """Return the kernel matrix.
@@ -210,10 +224,31 @@ class Kernel(Versioned, KernelParameters):
 
     def matrix(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel matrix of a resolved kernel and checked data."""
-        return kernel_values.matrix(self.lower(X.shape[1]), X, Z)
+        if self.is_function:
+            require_room(X.shape[0], Z.shape[0])
+        return self._values(X, Z, self._frame)
+
+    def _values(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        """Return the matrix of this kernel, or part of one, which reads some columns; None: all."""
+        if self.is_function:
+            return self._from_parts(X, Z, columns)
+        return kernel_values.matrix(self._formula(X.shape[1], columns), X, Z)
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        """Return the matrix of a kernel with a function of Python in it, from those of its parts."""
+        raise TypeError(f"{type(self).__name__} cannot be made of a function of Python")
+
+    def _diagonal(self, X: Any, columns: Columns) -> FloatArray:
+        """Return k(x, x) of this kernel, or part of one; of functions from matrices of a few rows."""
+        if not self.is_function:
+            return kernel_values.diagonal(self._formula(X.shape[1], columns), X)
+        blocks = (X[start : start + 64] for start in range(0, X.shape[0], 64))
+        return np.concatenate([np.diagonal(self._values(block, block, columns)) for block in blocks])
 
     def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
-        """Return ``matrix(X, Z) @ c`` without storing the matrix."""
+        """Return ``matrix(X, Z) @ c``; without storing the matrix, but for functions of Python."""
+        if self.is_function:
+            return np.asarray(self.matrix(X, Z) @ c)
         return kernel_values.times(self.lower(X.shape[1]), X, Z, c)
 
     def input_gradient(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
@@ -248,10 +283,14 @@ class Kernel(Versioned, KernelParameters):
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of a resolved kernel at the rows of checked data."""
-        return kernel_values.diagonal(self.lower(X.shape[1]), X)
+        return self._diagonal(X, self._frame)
 
     def gram(self, X: Any) -> Gram:
         """Return where the kernel matrix of a resolved kernel and checked points comes from."""
+        if self.is_function:  # the core reads one triangle
+            matrix = self.matrix(X, X)
+            require_symmetric(matrix, f"the kernel matrix of {self!r}")
+            return Gram(None, matrix)
         return Gram(self.lower(X.shape[1]), for_core(X), definite=self.is_definite)
 
     def take(self, X: Any, rows: Any) -> Any:
@@ -301,8 +340,11 @@ class Kernel(Versioned, KernelParameters):
 
     def lower(self, n_columns: int) -> Formula:
         """Return the formula the compiled core evaluates on data with `n_columns` columns."""
+        return self._formula(n_columns, self._frame)
+
+    def _formula(self, n_columns: int, columns: Columns) -> Formula:
         lowering = Lowering(n_columns)
-        self._lower(lowering, self._frame)
+        self._lower(lowering, columns)
         return lowering.formula()
 
     def lower_for_tuning(self, n_columns: int) -> tuple[Formula, list[Link]]:
@@ -316,6 +358,9 @@ class Kernel(Versioned, KernelParameters):
         return self._written(n_columns) == other._written(n_columns)
 
     def _written(self, n_columns: int) -> tuple[Any, ...]:
+        if self.is_function:
+            parts = self.get_params(deep=True)
+            return type(self), *((name, _comparable(parts[name])) for name in sorted(parts))
         lowering = Lowering(n_columns)
         self._lower(lowering, self._frame)
         return lowering.written()
@@ -364,17 +409,21 @@ class Kernel(Versioned, KernelParameters):
 
     # The algebra. Every result is again a kernel, by the closure properties of positive definite functions.
 
-    def __add__(self, other: Kernel | float) -> Kernel:
+    # A function of Python stands beside a kernel as one.
+
+    def __add__(self, other: Kernel | float | Callable[[Any, Any], ArrayLike]) -> Kernel:
         return compose.Sum(self, _operand(other))
 
-    def __radd__(self, other: float) -> Kernel:
+    def __radd__(self, other: Kernel | float | Callable[[Any, Any], ArrayLike]) -> Kernel:
         return compose.Sum(_operand(other), self)
 
-    def __mul__(self, other: Kernel | float) -> Kernel:
-        return compose.Product(self, other) if isinstance(other, Kernel) else compose.Scaled(other, self)
-
-    def __rmul__(self, other: float) -> Kernel:
+    def __mul__(self, other: Kernel | float | Callable[[Any, Any], ArrayLike]) -> Kernel:
+        if isinstance(other, Kernel) or callable(other):
+            return compose.Product(self, _operand(other))
         return compose.Scaled(other, self)
+
+    def __rmul__(self, other: Kernel | float | Callable[[Any, Any], ArrayLike]) -> Kernel:
+        return compose.Product(_operand(other), self) if callable(other) else compose.Scaled(other, self)
 
     def __pow__(self, exponent: int) -> Kernel:
         return compose.Power(self, exponent)
@@ -454,8 +503,19 @@ class Kernel(Versioned, KernelParameters):
         return f"({self!r})" if self._binding < binding else repr(self)
 
 
-def _operand(value: Kernel | float) -> Kernel:
-    return value if isinstance(value, Kernel) else dot.Constant(value)
+def _operand(value: Kernel | float | Callable[[Any, Any], ArrayLike]) -> Kernel:
+    if isinstance(value, Kernel):
+        return value
+    return given.Function(value) if callable(value) else dot.Constant(value)
+
+
+def _comparable(value: Any) -> Any:
+    """Return what tells a parameter of a kernel from another."""
+    if isinstance(value, Kernel):
+        return type(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value if callable(value) else repr(value)
 
 
 def _given(X: Any) -> Any:
@@ -470,4 +530,4 @@ def _given(X: Any) -> Any:
 
 
 # The algebra's results are kernels themselves: their classes stand on this one.
-from . import compose, dot, views  # noqa: E402
+from . import compose, dot, given, views  # noqa: E402

@@ -83,6 +83,17 @@ class Sum(Kernel):
         self.k2._lower(lowering, columns)
         lowering.combine(self._name)
 
+    @property
+    def is_function(self) -> bool:
+        """Whether one of the two is."""
+        return self.k1.is_function or self.k2.is_function
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        return self._joined(self.k1._values(X, Z, columns), self.k2._values(X, Z, columns))
+
+    def _joined(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        return first + second
+
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return composed_density(self, omega)
 
@@ -110,6 +121,9 @@ class Product(Sum):
         self, columns: Sequence[int], *, adds_up: bool
     ) -> list[tuple[Any, Sequence[int], bool]]:
         return super()._inner_products(columns, adds_up=False)
+
+    def _joined(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        return first * second
 
 
 class _Unary(Kernel):
@@ -152,6 +166,18 @@ class _Unary(Kernel):
     def _look(self, seen: Seen) -> None:
         self.kernel._look(seen)
 
+    @property
+    def is_function(self) -> bool:
+        """Whether the kernel inside is."""
+        return self.kernel.is_function
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        return self._of_values(self.kernel._values(X, Z, columns))
+
+    def _of_values(self, values: FloatArray) -> FloatArray:
+        """Return the values of this kernel from those of the one inside."""
+        return values
+
 
 class _SameOrder(_Unary):
     """A kernel that guarantees and needs what the one inside does."""
@@ -189,7 +215,13 @@ class Scaled(_SameOrder):
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
-        lowering.combine("scale", real(self.scale, "Scaled.scale", above=0), owner=self, tunes={"a": "scale"})
+        lowering.combine("scale", self._scale(), owner=self, tunes={"a": "scale"})
+
+    def _scale(self) -> float:
+        return real(self.scale, "Scaled.scale", above=0)
+
+    def _of_values(self, values: FloatArray) -> FloatArray:
+        return self._scale() * values
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return composed_density(self, omega)
@@ -217,8 +249,13 @@ class Power(_Unary):
 
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
-        exponent = integer(self.exponent, "Power.exponent", minimum=1, maximum=LARGEST_POWER)
-        lowering.combine("power", degree=exponent)
+        lowering.combine("power", degree=self._degree())
+
+    def _degree(self) -> int:
+        return integer(self.exponent, "Power.exponent", minimum=1, maximum=LARGEST_POWER)
+
+    def _of_values(self, values: FloatArray) -> FloatArray:
+        return np.asarray(values ** self._degree())
 
     def _spectral_density(self, omega: FloatArray) -> FloatArray:
         return composed_density(self, omega)
@@ -242,6 +279,9 @@ class Exponential(_Unary):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         self.kernel._lower(lowering, columns)
         lowering.combine("exponential")
+
+    def _of_values(self, values: FloatArray) -> FloatArray:
+        return np.exp(values)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.kernel._inside(3)}.exp()"
@@ -274,13 +314,20 @@ class PowerSeries(_Unary):
         self.kernel = kernel
         self.coefficients = coefficients
 
-    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+    def _checked_coefficients(self) -> list[float]:
         name = "PowerSeries.coefficients"
         coefficients = [real(float(a), name, minimum=0) for a in np.ravel(self.coefficients)]
         if not any(coefficients):
             raise ValueError(f"{name} must not all be zero")
+        return coefficients
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        coefficients = self._checked_coefficients()
         self.kernel._lower(lowering, columns)
         lowering.series(coefficients, owner=self, tunes={"coefficients": "coefficients"})
+
+    def _of_values(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.polynomial.polynomial.polyval(values, self._checked_coefficients()))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"PowerSeries({self.kernel!r}, {shown(self.coefficients)})"
@@ -298,13 +345,22 @@ class Normalized(_Unary):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
-    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+    def _require_definite(self) -> None:
         if self.kernel.order not in (0, None):
             raise ValueError(
                 f"{self.kernel!r} cannot be normalised: it is positive definite only conditionally"
             )
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        self._require_definite()
         self.kernel._lower(lowering, columns)
         lowering.combine("normalize")
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        self._require_definite()
+        sizes = np.outer(self.kernel._diagonal(X, columns), self.kernel._diagonal(Z, columns))
+        values = self.kernel._values(X, Z, columns)
+        return np.divide(values, np.sqrt(np.maximum(sizes, 0)), out=np.zeros_like(values), where=sizes > 0)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{self.kernel._inside(3)}.normalized()"
@@ -387,9 +443,16 @@ class OnColumns(_SameOrder):
         within = tuple(columns[p] for p in self._positions(len(columns), None))
         return self.kernel._inner_products(within, adds_up=adds_up)
 
+    def _within(self, n_columns: int, columns: Columns) -> tuple[int, ...]:
+        """Return which columns of all the kernel inside reads."""
+        within = range(n_columns) if columns is None else columns
+        return tuple(within[p] for p in self._positions(len(within), None))
+
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
-        within = range(lowering.n_columns) if columns is None else columns
-        self.kernel._lower(lowering, tuple(within[p] for p in self._positions(len(within), None)))
+        self.kernel._lower(lowering, self._within(lowering.n_columns, columns))
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        return self.kernel._values(X, Z, self._within(X.shape[1], columns))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         columns = self.columns if self._names is None else self._names

@@ -7,42 +7,51 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 
-from .._solvers.kernel_values import Gram, require_room
-from .._validation import FloatArray, require_symmetric
+from .._solvers.rows import taken_columns
+from .._validation import FloatArray
 from .base import Kernel
+from .lowering import Columns
 
 
 class Function(Kernel):
-    """A kernel given as a Python function; estimators make one of any function they get.
+    """A kernel given as a Python function; estimators and the algebra make one of any function they get.
 
     Parameters
     ----------
     function : callable
-        ``function(X, Z)`` returns the matrix of kernel values, of shape (len(X), len(Z)).
+        ``function(X, Z)`` returns the matrix of kernel values, of shape (len(X), len(Z)); or
+        ``function(x, z)``, of two rows, one number, which is slow. Which of both it is, is tried out.
+
+    Examples
+    --------
+    >>> from grls.kernels import Function, Linear
+    >>> kernel = Function(lambda x, z: float(x[0] == z[0])) * Linear()
+    >>> kernel([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
+    array([[ 5.,  7.,  0.],
+           [ 7., 10.,  0.],
+           [ 0.,  0., 13.]])
     """
 
     def __init__(self, function: Callable[[Any, Any], ArrayLike]) -> None:
         self.function = function
 
     @property
-    def is_definite(self) -> bool:
-        """False: nothing is known of a function."""
-        return False
+    def is_function(self) -> bool:
+        """True."""
+        return True
 
-    def after(self, transformer: Any) -> Kernel:
-        """Refuse: the function reads the rows as they are."""
-        raise TypeError(f"{self!r} reads the rows as they are given: call the transformer in the function")
-
-    def _written(self, n_columns: int) -> tuple[Any, ...]:
-        return type(self), self.get_params()
-
-    def matrix(self, X: Any, Z: Any) -> FloatArray:
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
         """Return the matrix of the function's values, checked."""
-        require_room(X.shape[0], Z.shape[0])
+        is_same = X is Z
+        if columns is not None:
+            X = taken_columns(X, columns)
+            Z = X if is_same else taken_columns(Z, columns)
+        call = self._by_rows if self._takes_rows(X, Z) else self.function
         values: NDArray[Any] = check_array(
-            self.function(X, Z), dtype=np.float64, order="C", input_name="the kernel function's values"
+            call(X, Z), dtype=np.float64, order="C", input_name="the kernel function's values"
         )
         if values.shape != (X.shape[0], Z.shape[0]):
             raise ValueError(
@@ -50,20 +59,40 @@ class Function(Kernel):
             )
         return values
 
-    def gram(self, X: Any) -> Gram:
-        """Return the matrix, which must be symmetric: the core reads one triangle."""
-        matrix = self.matrix(X, X)
-        require_symmetric(matrix, f"the kernel matrix of {self!r}")
-        return Gram(None, matrix)
+    def _takes_rows(self, X: Any, Z: Any) -> bool:
+        """Whether the function takes two rows and not two matrices.
 
-    def times(self, X: Any, Z: Any, c: FloatArray) -> FloatArray:
-        """Return ``matrix(X, Z) @ c``."""
-        return np.asarray(self.matrix(X, Z) @ c)
+        It is asked for two matrices with unlike numbers of rows and columns, so that what a function of rows
+        makes of them, such as x @ z, does not pass for a matrix of values.
+        """
+        if not X.shape[0] or not Z.shape[0]:
+            return False
+        n, p = [k for k in (2, 3, 4) if k != X.shape[1]][:2]
+        try:
+            values = self.function(X[np.arange(n) % X.shape[0]], Z[np.arange(p) % Z.shape[0]])
+            if len(getattr(values, "shape", np.shape(values))) == 2:
+                return False
+        except Exception:  # whatever the function says of what it does not take
+            pass
+        try:
+            return np.size(self.function(_dense(X[:1])[0], _dense(Z[:1])[0])) == 1
+        except Exception:  # its word on matrices is what the caller is told
+            return False
 
-    def diagonal(self, X: Any) -> FloatArray:
-        """Return k(x, x), from the matrices of a few rows at a time."""
-        blocks = (X[start : start + 64] for start in range(0, X.shape[0], 64))
-        return np.concatenate([np.diagonal(self.matrix(block, block)) for block in blocks])
+    def _by_rows(self, X: Any, Z: Any) -> FloatArray:
+        """Return the values of a function of two rows; of rows with themselves half of them are computed."""
+        A, B = _dense(X), _dense(Z)
+        values = np.empty((len(A), len(B)))
+        for i, x in enumerate(A):
+            first = i if X is Z else 0
+            values[i, first:] = [np.asarray(self.function(x, z)).item() for z in B[first:]]
+            if X is Z:
+                values[i:, i] = values[i, i:]
+        return values
+
+
+def _dense(X: Any) -> FloatArray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
 class Precomputed(Function):
@@ -76,6 +105,9 @@ class Precomputed(Function):
 
     def __init__(self) -> None:
         pass
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        raise TypeError("Precomputed cannot be a part of a larger kernel: combine the matrices")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return "Precomputed()"

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._validation import is_table_of_numbers, refuse_dates, shown, text_explained
+from .._validation import FloatArray, is_table_of_numbers, refuse_dates, shown, text_explained
 from ..features import LinearMap
 from .base import Kernel
 from .compose import Sum, _SameOrder
@@ -186,7 +186,7 @@ class After(_SameOrder):
         if look.known is not None and self.is_placed:
             V = self._remembered(look.known)
         else:
-            values = self._fitted_values(rows, look) if look.fits else self._values(rows)
+            values = self._fitted_values(rows, look) if look.fits else self._viewed(rows)
             V = self._checked(values, look.n_rows)
         if look.fits:
             self._width = V.shape[1]
@@ -201,7 +201,7 @@ class After(_SameOrder):
     def _fitted_values(self, rows: Any, look: Look) -> Any:
         """Return the view of the rows that it is fitted to, if it is not to be used as it is."""
         if self.is_placed or not (look.refits or not _is_fitted(self.transformer)):
-            return self._values(rows)
+            return self._viewed(rows)
         self.transformer = clone(self.transformer)
         if look.weights is not None and has_fit_parameter(self.transformer, "sample_weight"):
             return self.transformer.fit(rows, look.y, sample_weight=look.weights).transform(rows)
@@ -215,7 +215,7 @@ class After(_SameOrder):
         V = matrix[:, places]
         return V if sparse.issparse(V) else np.ascontiguousarray(V)
 
-    def _values(self, rows: Any) -> Any:
+    def _viewed(self, rows: Any) -> Any:
         """Return the fitted view of rows: without names, where it was fitted without them."""
         without_names = hasattr(self.transformer, "n_features_in_") and not hasattr(
             self.transformer, "feature_names_in_"
@@ -270,6 +270,10 @@ class After(_SameOrder):
     def _lower(self, lowering: Lowering, columns: Columns) -> None:
         within = self._within(lowering.n_columns)
         self.kernel._lower(lowering, None if within is None else tuple(within))
+
+    def _from_parts(self, X: Any, Z: Any, columns: Columns) -> FloatArray:
+        within = self._within(X.shape[1])
+        return self.kernel._values(X, Z, None if within is None else tuple(within))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         view = self.transformer
