@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _TRUSTS = (0.0, 0.5, 1.0)
 _REPEATS, _HELD_OUT = 3, 500  # of each trial
 _FEWEST = 4  # examples of a model that is tried out
+_LEAST = 1e-3  # degrees of freedom that count
 _SOME = 8  # tasks that a warning names
 
 # Degrees of freedom of the common prior: from variances that are as good as free to variances that are equal.
@@ -65,24 +67,101 @@ class _Trial:
     task: _Task
     draws: list[tuple[Any, Any]]  # rows of the models, and rows held out
 
-    def loss(self, variances: FloatArray) -> float:
-        """Return how wrong the models are with these variances of the columns.
+    def loss(self, variances: FloatArray, mean: FloatArray | float = 0.0) -> float:
+        """Return how wrong the models are with these variances of the columns, and this mean of the weights.
 
         That is the share of wrong labels, or the squared error as a share of the targets' variance.
         """
         X = self.task.scaled(variances)
+        expected = np.asarray(self.task.X @ np.broadcast_to(mean, X.shape[1]))[:, None]
         errors = []
         for few, rest in self.draws:
             y, held = self.task.targets[few], self.task.targets[rest]
-            w, _ = _ridge(X[few], y, "loo")
-            offset = (y - np.asarray(X[few] @ w)).mean(axis=0)
-            predictions = np.asarray(X[rest] @ w) + offset
+            w, _ = _ridge(X[few], y - expected[few], "loo")
+            offset = (y - expected[few] - np.asarray(X[few] @ w)).mean(axis=0)
+            predictions = expected[rest] + np.asarray(X[rest] @ w) + offset
             if self.task.labels:
                 errors.append(np.mean(winner(predictions) != winner(held)))
             else:
                 naive = np.mean((held - y.mean(axis=0)) ** 2)
                 errors.append(np.mean((held - predictions) ** 2) / max(naive, 1e-300))
         return float(np.mean(errors))
+
+
+@dataclass
+class _Known:
+    """What the tasks say about the weights of the scaled columns, and the prior that follows from it.
+
+    A weight from ridge regression is g times the true one, and noise, so that it counts as g of a weight.
+    """
+
+    W: FloatArray  # (t, d)
+    G: FloatArray  # (t, d): g, how well each is determined, from 0 to 1
+    owner: Any  # (t,): the task of each
+    spread: float = 0.0  # the variance of the columns' means about zero; 0: they stay zero
+    chances: FloatArray | float = 1.0  # (d,): the variance of a weight about its column's mean
+    scale: FloatArray | float = 1.0  # (t, 1): the size of each task's deviations from the mean
+    freedom: float = np.inf
+    common: float = 1.0
+
+    @classmethod
+    def of(cls, tasks: list[tuple[FloatArray, FloatArray]], learn_mean: bool) -> _Known:
+        """Return what the weights (k, d) of each task say, and how well they are determined."""
+        W, G = (np.concatenate([task[i] for task in tasks]) for i in (0, 1))
+        owner = np.repeat(np.arange(len(tasks)), [len(w) for w, _ in tasks])
+        some = W.any(axis=1)
+        if not some.any():
+            raise ValueError("the reference tasks' weights are all zero: nothing can be learnt from them")
+        known = cls(W[some], G[some], owner[some])
+        if learn_mean:
+            known._estimate_spread()
+        every = slice(None)
+        deviations = known.W - known.G * known.mean(every)[0]
+        known.scale = _root_mean(deviations**2, known.G)
+        known.freedom, known.common = _common_prior(*known._squares(every, *known.mean(every)))
+        return known
+
+    def mean(self, rows: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the columns' means, shrunk towards zero, and which share of each the shrinking leaves."""
+        total = self.G[rows].sum(axis=0)
+        left = self.spread * total
+        left = np.divide(left, left + self.chances, out=np.zeros_like(total), where=left > 0)
+        return left * self.W[rows].sum(axis=0) / np.where(total > 0, total, 1), left
+
+    def factors(self, rows: Any) -> FloatArray:
+        """Return the relative variances of the weights about their mean."""
+        squares, freedoms = self._squares(rows, *self.mean(rows))
+        return np.asarray((self.freedom * self.common + squares) / (self.freedom + freedoms))
+
+    def _estimate_spread(self) -> None:
+        """Find how far the columns' means are from zero beyond chance, which is how far the tasks differ."""
+        every, total = slice(None), self.G.sum(axis=0)
+        self.spread = np.inf  # the means as they are
+        mean = self.W.sum(axis=0) / np.where(total > 0, total, 1)
+        squares, freedoms = self._squares(every, mean, np.ones_like(mean))
+        counted = freedoms > _LEAST
+        unit = squares[counted].sum() / max(freedoms[counted].sum(), _LEAST)
+        if not counted.any() or unit == 0:  # one task: chance is not known; tasks that agree: there is none
+            self.spread, self.chances = float(counted.any()), 0.0
+            return
+        freedom, common = _common_prior(squares / unit, freedoms)
+        self.chances = unit * (freedom * common + squares / unit) / (freedom + freedoms)
+        chance = self.chances[counted] / total[counted]
+        self.spread = max(float(np.mean(mean[counted] ** 2 - chance)), 0.0)
+
+    def _squares(self, rows: Any, mean: FloatArray, left: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return each column's sum of squares about the mean, and its degrees of freedom less the mean's."""
+        G, total = self.G[rows], self.G[rows].sum(axis=0)
+        scale = self.scale if isinstance(self.scale, float) else self.scale[rows]
+        squares = (((self.W[rows] - G * mean) / scale) ** 2).sum(axis=0)
+        return squares, total - left * (G**2).sum(axis=0) / np.where(total > 0, total, 1)
+
+
+def _root_mean(squares: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the root of each row's mean square, and 1 where that is 0."""
+    total = counts.sum(axis=1, keepdims=True)
+    root = np.sqrt(squares.sum(axis=1, keepdims=True) / np.where(total > 0, total, 1))
+    return np.where(root > 0, root, 1.0)
 
 
 class TransferPrior(Versioned):
@@ -111,9 +190,10 @@ class TransferPrior(Versioned):
     regularization : float or {"loo", "gcv", "reml"}, default="loo"
         That of the ridge regressions of the reference tasks; see `PriorRLSRegressor`.
     learn_mean : bool, default=False
-        Whether the weights' mean is learnt too, shrunk towards zero by an amount estimated from the tasks.
-        That makes sense where targets have a common direction, as "spam" has; not where the sign is
-        arbitrary, as in one topic against another.
+        Whether the weights' mean is learnt too, shrunk towards zero as far as the tasks differ about it; the
+        variances are then those about the mean. One task says nothing of a mean. That makes sense where
+        targets have a common direction, as "spam" has; not where the sign is arbitrary, as in one topic
+        against another.
     n_examples : int, default=40
         The size of the models that are tried out: about as many examples as the main task has.
     random_state : int, default=0
@@ -137,6 +217,10 @@ class TransferPrior(Versioned):
         ν, the degrees of freedom the common variance counts for.
     common_variance_ : float
         σ², the factor of a column that no task has.
+    trials_ : dict of str to ndarray
+        What each task that could be tried out says, for ``pandas.DataFrame(prior.trials_)``: "task", its
+        place in the list; and the loss (share of wrong labels, or squared error as a share of the variance)
+        with each a ("spread_power=0", …) and then with each b ("trust=0", …). Empty without data.
     n_tasks_ : int
         Number of weight vectors learnt from: one for each task with two classes or one target.
     n_features_in_ : int
@@ -214,53 +298,45 @@ class TransferPrior(Versioned):
             raise ValueError(
                 "TransferPrior.fit takes a list of reference tasks: pairs (X, y), models or weights"
             )
-        read = [_read(task, number, self.labels) for number, task in enumerate(tasks)]
-        n_columns = _common_columns(read)
+        _refuse_a_lone_pair(tasks)
+        given = [_read(task, number, self.labels) for number, task in enumerate(tasks)]
+        n_columns = _common_columns(given)
+        # In an order of their own, so that sums and draws do not depend on the order in which they come.
+        place = sorted(range(len(given)), key=lambda number: _fingerprint(given[number]))
+        read = [given[number] for number in place]
         data = [task for task in read if isinstance(task, _Task)]
-        plain = np.ones(n_columns)
-        base, power = plain, 0.0
+        base, power = np.ones(n_columns), 0.0
         trials: dict[int, _Trial] = {}
+        self.trials_: dict[str, Any] = {}
         if data:
             spread = _spread(data, n_columns)
-            trials = self._trials(read)
+            trials = self._trials(read, place)
             bases = {a: spread ** (-2 * a) for a in _POWERS}
-            power = _better({a: [trial.loss(v) for trial in trials.values()] for a, v in bases.items()})
+            losses = {a: [trial.loss(v) for trial in trials.values()] for a, v in bases.items()}
+            power = _better(losses)
             base = bases[power]
+            self.trials_ = {"task": np.array([place[number] for number in trials], dtype=np.intp)}
+            self.trials_ |= {f"spread_power={a:g}": np.array(values) for a, values in losses.items()}
 
-        known = [self._weights(task, base) for task in read]
-        W, G = (np.concatenate([pair[i] for pair in known]) for i in (0, 1))  # (t, d)
-        owner = np.repeat(np.arange(len(known)), [len(w) for w, _ in known])
-        total = G.sum(axis=1, keepdims=True)
-        scale = np.sqrt((W**2).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1))
-        informative = scale[:, 0] > 0
-        if not informative.any():
-            raise ValueError("the reference tasks' weights are all zero: nothing can be learnt from them")
-        W, G, scale, owner = W[informative], G[informative], scale[informative], owner[informative]
-        squares = (W / scale) ** 2
-        freedom, common = _common_prior(squares.sum(axis=0), G.sum(axis=0))
-
-        def factors(rows: Any) -> FloatArray:
-            return np.asarray(
-                (freedom * common + squares[rows].sum(axis=0)) / (freedom + G[rows].sum(axis=0))
-            )
-
+        known = _Known.of([self._weights(task, base) for task in read], self.learn_mean)
         trust = 1.0
         if data:
-            losses: dict[float, list[float]] = {b: [] for b in _TRUSTS}
+            losses = {b: [] for b in _TRUSTS}
             for number, trial in trials.items():
-                others = factors(owner != number)
+                others = known.owner != number
+                factors, mean = known.factors(others), known.mean(others)[0] * np.sqrt(base)
                 for b in _TRUSTS:
-                    losses[b].append(trial.loss(base * others**b))
+                    losses[b].append(trial.loss(base * factors**b, mean))
             trust = _better(losses)
+            self.trials_ |= {f"trust={b:g}": np.array(values) for b, values in losses.items()}
 
-        covariance = base * factors(slice(None)) ** trust
+        covariance = base * known.factors(slice(None)) ** trust
         self.covariance_: FloatArray = covariance / np.exp(np.mean(np.log(covariance)))
         self.spread_power_, self.trust_ = power, trust
-        self.freedom_, self.common_variance_ = freedom, common
+        self.freedom_, self.common_variance_ = known.freedom, known.common
         # w = base½ · (the weight of the scaled column)
-        own = _common_mean(W, G, scale, factors(slice(None))) if self.learn_mean else None
-        self.mean_ = None if own is None else own * np.sqrt(base)
-        self.n_tasks_, self.n_features_in_ = W.shape
+        self.mean_ = known.mean(slice(None))[0] * np.sqrt(base) if self.learn_mean else None
+        self.n_tasks_, self.n_features_in_ = known.W.shape
         return self
 
     def _weights(self, task: _Task | FloatArray, base: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -272,14 +348,14 @@ class TransferPrior(Versioned):
         seen = _centred_squares(X)
         return w.T, np.broadcast_to(seen / (seen + shift), w.T.shape)
 
-    def _trials(self, tasks: list[_Task | FloatArray]) -> dict[int, _Trial]:
+    def _trials(self, tasks: list[_Task | FloatArray], place: list[int]) -> dict[int, _Trial]:
         """Return the trials by the number of their task; a warning names tasks with data that have none."""
         data = {number: task for number, task in enumerate(tasks) if isinstance(task, _Task)}
         trials = {
-            number: _Trial(task, task.draws(self.n_examples, [self.random_state, place]))
-            for place, (number, task) in enumerate(data.items())
+            number: _Trial(task, task.draws(self.n_examples, [self.random_state, order]))
+            for order, (number, task) in enumerate(data.items())
         }
-        lacking = [number for number, trial in trials.items() if not trial.draws]
+        lacking = sorted(place[number] for number, trial in trials.items() if not trial.draws)
         if lacking:
             names = ", ".join(map(str, lacking[:_SOME])) + (", …" if len(lacking) > _SOME else "")
             left = "the prior stays the plain one" if len(lacking) == len(data) else "the others decide"
@@ -312,6 +388,25 @@ class TransferPrior(Versioned):
                 f"the prior was learnt for {self.n_features_in_} columns, but X has {n_columns} features"
             )
         return self
+
+
+def _refuse_a_lone_pair(tasks: Any) -> None:
+    """Raise ValueError where the list of tasks may be the data of a single one."""
+    if len(tasks) == 2 and _is_matrix(tasks[0]) and np.shape(tasks[1]) == (np.shape(tasks[0])[0],):
+        raise ValueError(
+            "TransferPrior.fit got a matrix and a vector of as many values as it has rows, which looks like "
+            "the data (X, y) of one task: give a list of tasks, [(X, y)]; vectors of weights as [*W, w]"
+        )
+
+
+def _fingerprint(task: _Task | FloatArray) -> list[bytes]:
+    """Return what tells a task from others, whatever its place: its rows first, then its targets."""
+    parts = [task.X, task.targets] if isinstance(task, _Task) else [task]
+    prints = []
+    for part in parts:
+        arrays = (part.indptr, part.indices, part.data) if sparse.issparse(part) else (part,)
+        prints.append(hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).digest())
+    return prints
 
 
 def _is_matrix(value: Any) -> bool:
@@ -403,7 +498,7 @@ def _common_prior(squares: FloatArray, freedoms: FloatArray) -> tuple[float, flo
     A column's sum of squares s is σ_j² times χ² of t degrees of freedom, as many as its weights are known,
     and νσ²/σ_j² is χ² of ν: then s/(tσ²) has an F distribution.
     """
-    counted = freedoms > 1e-3
+    counted = freedoms > _LEAST
     s, t = squares[counted], freedoms[counted]
 
     def unlikelihood(log_variance: float, nu: float, constant: float) -> float:
@@ -433,13 +528,3 @@ def _common_prior(squares: FloatArray, freedoms: FloatArray) -> tuple[float, flo
         )
         log_nu = float(found.x)
     return float(np.exp(log_nu)), float(np.exp(best(log_nu)[1]))
-
-
-def _common_mean(W: FloatArray, G: FloatArray, scale: FloatArray, variances: FloatArray) -> FloatArray:
-    """Return the mean of the tasks' weights, shrunk towards zero as far as chance alone would spread it."""
-    total = G.sum(axis=0)
-    mean = (W / scale).sum(axis=0) / np.where(total > 0, total, 1)
-    chance = np.where(total > 0, variances / np.where(total > 0, total, 1), np.inf)
-    known = total > 1e-3
-    spread = max(float(np.mean(mean[known] ** 2 - chance[known])), 0.0)  # of the true means
-    return np.asarray(mean * spread / (spread + chance) * np.sqrt(np.mean(scale**2)))

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from grls import PriorRLSClassifier, PriorRLSRegressor, TransferPrior, transfer
 from numpy.testing import assert_allclose, assert_array_equal
@@ -165,9 +166,9 @@ def test_tasks_on_which_nothing_can_be_tried_out_are_named_and_have_no_say():
     rng = np.random.default_rng(12)
     tasks = [task(rng, 200) for _ in range(6)]
     alone = TransferPrior().fit(tasks)
-    rare = np.r_[1, np.zeros(299, dtype=int)]  # in none of its draws, with random_state=0
+    rare = np.r_[1, np.zeros(2999, dtype=int)]  # in none of its draws, with random_state=0
     with pytest.warns(UserWarning, match=r"on 1 of 7 reference tasks \(6\).*n_examples=40.*others decide"):
-        prior = TransferPrior().fit([*tasks, (rng.normal(size=(300, D)), rare)])
+        prior = TransferPrior().fit([*tasks, (rng.normal(size=(3000, D)), rare)])
     assert (prior.trust_, prior.spread_power_) == (alone.trust_, alone.spread_power_)
     assert prior.trust_ > 0
     with pytest.warns(UserWarning, match=r"2 of 2 reference tasks \(0, 2\).*fewer than 8 rows.*plain one"):
@@ -214,6 +215,85 @@ def test_a_model_keeps_its_prior_when_cloned_and_pickled():
     assert_array_equal(arrays.predict(X), expected)
     assert np.all(np.isfinite(cross_val_score(model, X, y, cv=3)))
     assert "learnt from 4 tasks" in repr(prior)
+
+
+def tasks_about(rng, mean, n_tasks, n=30, spread=0.3):
+    mean = np.asarray(mean)
+    data = [rng.normal(size=(n, len(mean))) for _ in range(n_tasks)]
+    return [(X, X @ (mean + spread * rng.normal(size=len(mean))) + rng.normal(size=n)) for X in data]
+
+
+def test_a_mean_is_shrunk_no_further_than_chance_about_it():
+    # 40 tasks with a spread of .3 know the mean to .05 or so; about zero the spread is 2.
+    mean = np.array([3.0, -2.0, 1.0])
+    errors = []
+    for seed in range(3):
+        prior = TransferPrior(learn_mean=True).fit(tasks_about(np.random.default_rng(seed), mean, 40))
+        errors.append(np.abs(prior.mean_ - mean).max())
+        assert prior.covariance_.max() < 2 * prior.covariance_.min()  # it does not hold the mean once more
+    assert np.median(errors) < 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_tasks", [8, 40])
+def test_a_learnt_mean_predicts_better_where_tasks_share_one(n_tasks):
+    mean, scores = np.array([3.0, -2.0, 1.0]), []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        tasks = tasks_about(rng, mean, n_tasks)
+        without, with_mean = (TransferPrior(learn_mean=learn).fit(tasks) for learn in (False, True))
+        (X, y) = tasks_about(rng, mean, 1, n=300)[0]
+        models = [
+            PriorRLSRegressor(covariance=prior, regularization="loo").fit(X[:8], y[:8])
+            for prior in (without, with_mean)
+        ]
+        scores.append([model.score(X[8:], y[8:]) for model in models])
+    without, with_mean = np.mean(scores, axis=0)
+    assert with_mean > without
+
+
+def test_one_task_says_nothing_of_a_mean_and_tasks_that_agree_all():
+    rng = np.random.default_rng(0)
+    assert not TransferPrior(learn_mean=True).fit(tasks_about(rng, [3.0, -2.0], 1)).mean_.any()
+    agreed = TransferPrior(learn_mean=True).fit([np.array([3.0, -2.0, 0.5])] * 5)
+    assert_allclose(agreed.mean_, [3.0, -2.0, 0.5], rtol=1e-12)
+    assert_allclose(agreed.covariance_, 1.0)
+
+
+@pytest.mark.parametrize("learn_mean", [False, True])
+def test_the_order_of_the_tasks_changes_nothing(learn_mean):
+    rng = np.random.default_rng(3)
+    tasks = [task(rng, 60, SCALE) for _ in range(6)]
+    prior = TransferPrior(learn_mean=learn_mean).fit(tasks)
+    order = rng.permutation(6)
+    other = TransferPrior(learn_mean=learn_mean).fit([tasks[i] for i in order])
+    assert_array_equal(prior.covariance_, other.covariance_)
+    assert_array_equal(prior.mean_, other.mean_)
+    assert_array_equal(prior.trials_["task"], order[other.trials_["task"]])
+    for name in set(prior.trials_) - {"task"}:
+        assert_array_equal(prior.trials_[name], other.trials_[name])
+
+
+def test_what_each_task_says_is_kept():
+    rng = np.random.default_rng(0)
+    prior = TransferPrior().fit([task(rng, 60, SCALE) for _ in range(4)] + [np.ones(D)])
+    table = pd.DataFrame(prior.trials_).set_index("task")
+    assert sorted(table.index) == [0, 1, 2, 3]
+    assert list(table) == [f"spread_power={a:g}" for a in (0, 0.25, 0.5, 0.75, 1)] + [
+        "trust=0",
+        "trust=0.5",
+        "trust=1",
+    ]
+    assert_array_equal(table["trust=0"], table[f"spread_power={prior.spread_power_:g}"])
+    assert TransferPrior().fit([np.arange(3.0)]).trials_ == {}
+
+
+def test_the_data_of_one_task_are_not_taken_for_tasks():
+    X, y = np.eye(3) + 1, np.arange(3.0)
+    for tasks in ((X, y), [X, y], (X.tolist(), y.tolist())):
+        with pytest.raises(ValueError, match=r"one task: give a list of tasks, \[\(X, y\)\]"):
+            TransferPrior().fit(tasks)
+    TransferPrior().fit([*X, y])
 
 
 def test_a_mean_that_is_given_comes_before_the_learnt_one():
