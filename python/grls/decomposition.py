@@ -23,11 +23,13 @@ from ._solvers.runtime import interruptible
 from ._validation import FloatArray, choice, integer, is_table_of_numbers, real
 from ._warnings import warn
 from .exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
+from .kernels.compose import OnColumns
 from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
 
 __all__ = ["KernelPCA"]
 
+_PAIRED = 4000  # rows whose pairs stand for all pairs
 _BLOCK = 2**24  # values of Nyström features at a time: 128 MiB
 
 
@@ -150,7 +152,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     alpha : float, default=1.0
         Its ridge: what is added to the diagonal of the components' kernel matrix (γm).
     inverse_kernel : Kernel, str, callable or None, default=None
-        Its kernel; None takes `kernel`, whose width, if left to the data, is that of the components.
+        Its kernel; None takes `kernel`, whose width, if left to the data, is that of the components, and for
+        ``k.on(columns)`` takes ``k``.
     inverse_features : None, str, callable or transformer, default="constant"
         Its features that are not penalised. With the constant the mean of the data is not shrunk; None is
         scikit-learn's pre-image.
@@ -168,7 +171,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         U, orthonormal; the largest entry of each is positive.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         λ divided by the trace of the centred kernel matrix: the variance of all components together. With
-        `n_centers` what the centres cannot see is part of that total.
+        `n_centers` what the centres cannot see is part of that total, and the mean of the matrix of more than
+        4,000 samples is that of as many drawn at random.
     dual_coef_ : ndarray of shape (m, n_components)
         α, one row per point of `X_fit_`; each column sums to zero.
     feature_coef_ : ndarray of shape (1, n_components)
@@ -349,8 +353,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             raise ValueError(
                 "fit_inverse_transform=True needs the points themselves, not a precomputed kernel matrix"
             )
-        if self.fit_inverse_transform and kernel.reads_given:
-            self._require_way_back(kernel, given)
+        if self.fit_inverse_transform and self.inverse_kernel is None:
+            _of_components(kernel)
+        if self.fit_inverse_transform and kernel.reads_given and not is_table_of_numbers(given):
+            raise ValueError("fit_inverse_transform=True needs rows of numbers: text has no pre-image")
         if self.n_centers is not None:
             if integer(self.n_centers, "n_centers", minimum=2) > m:
                 raise ValueError(f"n_centers={self.n_centers} is more than n_samples={m}")
@@ -380,7 +386,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             self._store(X, found)
         else:
             chosen = np.sort(random.choice(m, self.n_centers, replace=False))
-            self._fit_nystrom(X, X[chosen], n_components, stages)
+            self._fit_nystrom(X, X[chosen], n_components, random, stages)
             rows = rows[chosen] if self.fit_inverse_transform else rows
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
@@ -416,7 +422,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.feature_coef_ = -(found.means @ self.dual_coef_)[None, :]
 
-    def _fit_nystrom(self, X: Any, centers: Any, n_components: int, stages: Stages) -> None:
+    def _fit_nystrom(self, X: Any, centers: Any, n_components: int, random: Any, stages: Stages) -> None:
         """Principal components of what the centres span.
 
         With A = U Λ^(-1/2) of the centred matrix of the centres, F(x) = k(x, centres) A - μᵀA are orthonormal
@@ -429,18 +435,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         A = own.vectors * inverse_roots(own.cleaned())
         A -= A.mean(axis=0)
         offset = -own.means @ A
-        with_mean = np.hstack([A, np.full((c, 1), 1 / c)])  # the last column: the mean over the centres
         scatter, total = np.zeros((c, c), order="F"), np.zeros(c)
-        variance = n * own.means.mean()  # Σ k̃(x, x), k̃(x, x) = k(x, x) - 2 mean k(x, ·) + mean k(·, ·)
+        variance = -n * self._mean_value(X, random)  # Σ k(x, x) - n mean k(·, ·)
         step = max(_BLOCK // c, 1)
         with stages.steps(-(-n // step), "blocks") as steps:
             for start in range(0, n, step):
                 block = X[start : start + step]
-                K = self.kernel_.times(block, centers, with_mean)
-                F = np.asfortranarray((K[:, :c] + offset).T)
+                F = np.asfortranarray((self.kernel_.times(block, centers, A) + offset).T)
                 scatter = linalg.blas.dsyrk(1.0, F, beta=1.0, c=scatter, lower=1, overwrite_c=1)
                 total += F.sum(axis=1)
-                variance += float(np.sum(self.kernel_.diagonal(block) - 2 * K[:, c]))
+                variance += float(self.kernel_.diagonal(block).sum())
                 steps.done(f"{min(start + step, n)} of {n} rows")
         mean = total / n
         scatter -= n * np.outer(mean, mean)
@@ -457,7 +461,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.dual_coef_ *= signs
         self.feature_coef_ *= signs
         self.eigenvalues_, self.eigenvectors_ = eigenvalues, vectors * signs
-        self.explained_variance_ratio_ = eigenvalues / (variance - n * mean @ mean)
+        self.explained_variance_ratio_ = eigenvalues / variance
+
+    def _mean_value(self, X: Any, random: Any) -> float:
+        """Return the mean of k over all pairs of rows; of many, over pairs of some that are drawn."""
+        n = X.shape[0]
+        own = float(self.kernel_.diagonal(X).mean())
+        rows = X if n <= _PAIRED else X[np.sort(random.choice(n, _PAIRED, replace=False))]
+        q = rows.shape[0]
+        pairs = float(self.kernel_.times(rows, rows, np.full((q, 1), 1 / q)).mean())
+        if q == n:
+            return pairs
+        others = (q * pairs - float(self.kernel_.diagonal(rows).mean())) / (q - 1)  # pairs of two rows
+        return float(own / n + others * (n - 1) / n)
 
     def _kept(self, values: FloatArray) -> Any:
         """Return which components to keep: all, or those with a positive eigenvalue."""
@@ -477,16 +493,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 IndefiniteKernelWarning,
             )
 
-    def _require_way_back(self, kernel: kernels.Kernel, given: Any) -> None:
-        """Raise ValueError where rows that are viewed cannot be learnt from their components."""
-        if not is_table_of_numbers(given):
-            raise ValueError("fit_inverse_transform=True needs rows of numbers: text has no pre-image")
-        if self.inverse_kernel is None:
-            raise ValueError(
-                f"the kernel {kernel!r} reads rows as they are given, and not their components: set "
-                "inverse_kernel for the way back"
-            )
-
     def _fitted_inverse(self, points: Any) -> GRLSRegressor:
         """Learn the way back, from the components of the training points (or of the centres)."""
         if sparse.issparse(points):
@@ -497,9 +503,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             )
             points = points.toarray()
         components = self._training_components() if self.n_centers is None else self._project(self.X_fit_)
-        kernel = self.kernel if self.inverse_kernel is None else self.inverse_kernel
+        given = self.inverse_kernel
+        kernel = _of_components(self._checked_kernel(points)) if given is None else clone(given, safe=False)
         model = GRLSRegressor(
-            clone(kernel, safe=False),
+            kernel,
             features=clone(self.inverse_features, safe=False),
             regularization=self.alpha / len(components),
         )
@@ -515,3 +522,21 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 f"no pre-image can be learned with the kernel {kernel!r} on {components.shape[1]} components "
                 f"(set inverse_kernel): {error}"
             ) from error
+
+
+def _of_components(kernel: kernels.Kernel) -> kernels.Kernel:
+    """Return the kernel that reads components as this one reads rows; ValueError where there is none.
+
+    Numbers and names of columns are those of X, and mean nothing among the components.
+    """
+    inner = kernel
+    while isinstance(inner, OnColumns):
+        inner = inner.kernel
+    parts = [inner, *inner.get_params().values()] if isinstance(inner, kernels.Kernel) else [inner]
+    if any(isinstance(part, OnColumns) or getattr(part, "reads_given", False) for part in parts):
+        raise ValueError(
+            f"the kernel {kernel!r} reads columns or views of X, which its components do not have: set "
+            "inverse_kernel for the way back"
+        )
+    copy: kernels.Kernel = clone(inner)
+    return copy

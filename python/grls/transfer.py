@@ -152,7 +152,7 @@ class _Known:
     def _squares(self, rows: Any, mean: FloatArray, left: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each column's sum of squares about the mean, and its degrees of freedom less the mean's."""
         G, total = self.G[rows], self.G[rows].sum(axis=0)
-        scale = self.scale if isinstance(self.scale, float) else self.scale[rows]
+        scale = np.broadcast_to(self.scale, (len(self.W), 1))[rows]
         squares = (((self.W[rows] - G * mean) / scale) ** 2).sum(axis=0)
         return squares, total - left * (G**2).sum(axis=0) / np.where(total > 0, total, 1)
 
@@ -401,7 +401,7 @@ def _refuse_a_lone_pair(tasks: Any) -> None:
 
 def _fingerprint(task: _Task | FloatArray) -> list[bytes]:
     """Return what tells a task from others, whatever its place: its rows first, then its targets."""
-    parts = [task.X, task.targets] if isinstance(task, _Task) else [task]
+    parts: list[Any] = [task.X, task.targets] if isinstance(task, _Task) else [task]
     prints = []
     for part in parts:
         arrays = (part.indptr, part.indices, part.data) if sparse.issparse(part) else (part,)

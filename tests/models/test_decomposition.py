@@ -404,6 +404,39 @@ def test_names_and_data_frames():
     assert model.inverse_transform(out).shape == (120, 4)
 
 
+def test_the_way_back_reads_components_whatever_columns_the_kernel_reads():
+    rng = np.random.default_rng(0)
+    wide = np.hstack([rng.normal(size=(120, 3)), rng.normal(size=(120, 1)), rng.normal(size=(120, 2))])
+    of_last = KernelPCA(2, Gaussian(1.0).on([4, 5]), fit_inverse_transform=True, alpha=1e-3).fit(wide)
+    alone = KernelPCA(2, Gaussian(1.0), fit_inverse_transform=True, alpha=1e-3).fit(wide[:, 4:])
+    Z = of_last.transform(wide)
+    assert_allclose(of_last.inverse_transform(Z)[:, 4:], alone.inverse_transform(Z), atol=1e-8)
+    assert "on" not in repr(of_last.inverse_.kernel)
+    with pytest.raises(ValueError, match=r"reads columns or views of X.*set inverse_kernel"):
+        KernelPCA(2, Gaussian(1.0).on([0]) * Gaussian(1.0).on([1]), fit_inverse_transform=True).fit(wide)
+
+
+@pytest.mark.parametrize("n_centers", [2, 5, 60])
+@pytest.mark.parametrize("kernel", [GAUSSIAN, grls.kernels.Linear()])
+def test_shares_on_centres_are_those_of_the_whole_variance(n_centers, kernel):
+    model = KernelPCA(2, kernel, n_centers=n_centers, random_state=0).fit(X + 1)
+    K = kernel(X + 1)
+    trace = np.trace(K) - K.sum() / len(K)
+    assert_allclose(model.explained_variance_ratio_, model.eigenvalues_ / trace, rtol=1e-9)
+
+
+def test_the_mean_of_a_large_matrix_is_that_of_some_of_its_rows(monkeypatch):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(800, 2))
+    exact = KernelPCA(3, GAUSSIAN, n_centers=40, random_state=0).fit(rows).explained_variance_ratio_
+    monkeypatch.setattr(decomposition, "_PAIRED", 200)
+    some = [
+        KernelPCA(3, GAUSSIAN, n_centers=40, random_state=seed).fit(rows).explained_variance_ratio_.sum()
+        for seed in range(20)
+    ]
+    assert 0 < abs(np.mean(some) / exact.sum() - 1) < 0.02
+
+
 def test_components_serve_a_classifier_in_a_pipeline():
     points, labels = make_circles(200, factor=0.3, noise=0.05, random_state=0)
     pca = KernelPCA(2, Gaussian(0.5))
