@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from ._warnings import warn
 __all__ = ["OneClassSVMGB"]
 
 _ROUNDING = 1e-10  # of a coefficient's range: what is nearer to a bound is at the bound
+_NEAR, _CLEARANCE = 1e-6, 0.25  # of it, as far as the threshold goes; what that may cost, in shares of `tol`
 # Relative errors of a sum of kernel values, of points in double and in single precision.
 _EVALUATION, _SINGLE_EVALUATION = 1e-13, 1e-6
 _LEAST_GAIN = 1e-6  # of the objective, that a gap is relative to
@@ -464,11 +466,16 @@ def _attempt(
         image = problem.kernel_times(c[:, None])[:, 0]
     kept = list(found.kept)
     beta[kept] = _central_threshold(problem, program, c, beta[kept], image, kept)
-    beta[kept] += _clearance(problem, program, c, beta[kept], image, kept)
     parts = c, beta, image, problem.T
+
+    def unit_of(objective: float) -> float:
+        # Of g that the features express nothing is gained, and rounding is left.
+        return max(objective + origin.even - origin.level, _LEAST_GAIN * abs(origin.even))
+
+    budget = _CLEARANCE * tol * unit_of(program.objective(*parts))
+    beta[kept] += _clearance(problem, program, c, beta[kept], image, kept, budget)
     objective, gap = program.objective(*parts), program.gap(*parts, problem.times)
-    # Of g that the features express nothing is gained, and rounding is left.
-    unit = max(objective + origin.even - origin.level, _LEAST_GAIN * abs(origin.even))
+    unit = unit_of(objective)
     finite = np.isfinite(gap) and np.isfinite(unit)
     return _Attempt(
         c,
@@ -521,16 +528,30 @@ def _clearance(
     beta: FloatArray,
     image: FloatArray,
     kept: list[int],
+    budget: float,
 ) -> FloatArray:
-    """Return what puts all rows above the threshold whose coefficients are not at the upper bound.
+    """Return what puts the rows above the threshold whose coefficients are not at the upper bound.
 
     At the optimum they are above it or on it; but for this, rounding and `tol` would leave those on it on
-    either side by chance, and make more than a share ν of the rows outliers.
+    either side by chance. A solution with few digits may have such coefficients far below, and then all rows
+    are not worth it: the objective grows by `budget` at most, beside what makes no more than a share ν
+    outliers, which lowers it.
     """
     T, g = problem.T[:, kept], image - program.t
     values = g + T @ beta
     size = float(np.abs(g).max(initial=0))
-    below = max(0.0, -float(values[c < program.upper].min(initial=0)))
+    w = program.upper - program.lower
+    order = np.argsort(values, kind="stable")
+    too_many = w[order].cumsum() > -(1 + _EVALUATION) * program.lower.sum()
+    least = max(0.0, -float(values[order[too_many.argmax()]])) if too_many.any() else 0.0
+    known = float(program.loss(-values - least).sum())
+
+    def is_cheap(lift: float) -> bool:
+        return float(program.loss(-values - lift).sum()) - known <= budget
+
+    lifts = np.sort(-values[program.upper - c > _NEAR * w])
+    lifts = lifts[lifts > least]
+    below = [least, *lifts][bisect_left(lifts, True, key=lambda lift: not is_cheap(float(lift)))]
     digits = _EVALUATION if getattr(problem.X, "dtype", None) != np.float32 else _SINGLE_EVALUATION
     to_constant = nearest_combination(T, np.ones(len(T)))
     return np.asarray((below + digits * size) * to_constant)

@@ -1,5 +1,7 @@
 """`OneClassSVMGB`: against scikit-learn, the optimality conditions, a plain solver, and what ν promises."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from grls._models.losses import PIECEWISE, Settings
 from grls._solvers.kernel_problem import KernelProblem
 from grls.features import EstimatorFeatures
 from grls.kernels import Gaussian, Laplace, Linear, Log, Precomputed, Sigmoid, ThinPlate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -355,3 +359,36 @@ def test_of_many_rows_few_kernel_rows_are_evaluated(monkeypatch):
     counted.clear()
     OneClassSVMGB(Gaussian(0.02), nu=0.02).fit(X)  # no row is nearer to others than any
     assert max(counted) == 2000
+
+
+@pytest.mark.parametrize("short", [2e-10, 2e-8, 5e-7])
+def test_a_coefficient_a_little_below_its_bound_does_not_move_the_threshold(short, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    wanted = OneClassSVMGB(Gaussian(1.0), nu=0.25).fit(X).predict(X)
+    solver = one_class.solve
+
+    def nearly(model, made, problem, programs, *more, **others):
+        found = solver(model, made, problem, programs, *more, **others)
+        names = ("beta", "kept", "iterations", "status")
+        c = np.minimum(found.c, (programs[0].upper - short)[:, None])
+        return SimpleNamespace(c=c, **{name: getattr(found, name) for name in names})
+
+    monkeypatch.setattr(one_class, "solve", nearly)
+    assert_array_equal(OneClassSVMGB(Gaussian(1.0), nu=0.25).fit(X).predict(X), wanted)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0.02, 0.8),
+    st.sampled_from([1e-4, 1e-5, 1e-6, 1e-7, 1e-8]),
+    st.sampled_from([0.5, 1.0, 3.0]),
+)
+def test_the_share_of_outliers_is_that_of_coefficients_at_their_bound_at_any_tolerance(seed, nu, tol, sigma):
+    random = np.random.default_rng(seed)
+    m = int(random.integers(20, 400))
+    X = random.normal(size=(m, int(random.integers(1, 6))))
+    peer = OneClassSVM(gamma=0.5 / sigma**2, nu=nu, tol=1e-10).fit(X)
+    bounded = int((np.abs(peer.dual_coef_) > 1 - 1e-7).sum())
+    outliers = int((OneClassSVMGB(Gaussian(sigma), nu=nu, tol=tol).fit(X).predict(X) < 0).sum())
+    assert bounded - 1 - (0.03 if tol > 1e-5 else 0.01) * m <= outliers <= nu * m
