@@ -203,6 +203,14 @@ def is_table_of_numbers(X: Any) -> bool:
     return not any(isinstance(item, kinds) for item in items.flat)
 
 
+def has_text(X: Any) -> bool:
+    """Whether a data frame has columns of text, whatever the text is."""
+    if is_table_of_numbers(X) or not hasattr(X, "columns"):
+        return False
+    mixed = (X[name] for name, dtype in zip(X.columns, X.dtypes, strict=True) if not _is_number(dtype))
+    return any(isinstance(value, str | bytes) for column in mixed for value in np.asarray(column))
+
+
 def _is_number(dtype: Any) -> bool:
     is_numeric = getattr(dtype, "is_numeric", None)  # of polars
     return bool(is_numeric()) if callable(is_numeric) else getattr(dtype, "kind", "O") in "biufc"

@@ -17,6 +17,8 @@ _INSIDE = tuple(str(Path(file).parent) for file in (__file__, joblib.__file__, s
 
 # What is being recorded in this thread, innermost last.
 _RECORDS: ContextVar[tuple[list[str], ...]] = ContextVar("grls_warnings", default=())
+# What is kept for later in this thread.
+_HELD: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("grls_held", default=None)
 # What is not said in this thread.
 _MUTED: ContextVar[tuple[type[Warning], ...]] = ContextVar("grls_muted", default=())
 
@@ -30,6 +32,17 @@ def recorded() -> Iterator[list[str]]:
         yield messages
     finally:
         _RECORDS.reset(token)
+
+
+@contextmanager
+def held() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Collect what is warned of inside, message and category, to be said by `warn` where the user is."""
+    messages: list[tuple[str, type[Warning]]] = []
+    token = _HELD.set(messages)
+    try:
+        yield messages
+    finally:
+        _HELD.reset(token)
 
 
 @contextmanager
@@ -60,6 +73,9 @@ def filtered(category: type[Warning]) -> Iterator[None]:
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the innermost line that is neither this package's nor scikit-learn's or joblib's."""
     if issubclass(category, _MUTED.get()):
+        return
+    if (waiting := _HELD.get()) is not None:
+        waiting.append((message, category))
         return
     for messages in _RECORDS.get():
         messages.append(f"{category.__name__}: {message}")

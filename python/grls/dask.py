@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,12 @@ from ._nystrom.plan import Block, Plan, Solution, named
 from ._nystrom.streams import by_name
 from ._nystrom.sums import Sums
 from ._validation import shown
+from ._warnings import held, recorded, warn
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
 
 _HEADER = ("n_features_in_", "feature_names_in_", "_y_shape")  # what a block tells of all blocks
+_Told = list[tuple[str, type[Warning]]]  # what tasks warned of
 _FAN = 8  # results that meet in one task of a tree
 
 
@@ -90,6 +92,7 @@ def _headed(model: Any, header: dict[str, Any]) -> Any:
     model = clone(model)
     for name, value in header.items():
         setattr(model, name, value)
+    model._stages = Stages(0)  # it is being fitted, whichever of the blocks it sees
     return model
 
 
@@ -124,50 +127,61 @@ def _join_samples(samples: list[Any]) -> Any:
     return pool, header, number, like
 
 
-def _draft(model: Any, sample: Any) -> tuple[Draft, dict[str, Any]]:
-    """Return what all partitions share but the centres, and what is known of their columns and targets."""
+@dataclass(frozen=True)
+class _Shared:
+    """A draft or plan that all partitions share, and what else is known of them."""
+
+    what: Any
+    header: dict[str, Any]  # of columns and targets
+    told: _Told  # what was warned of while it was made
+
+
+def _draft(model: Any, sample: Any) -> _Shared:
+    """Return what all partitions share but the centres."""
     if sample is None:
         raise ValueError("all partitions are empty: nothing is there to fit")
     pool, header, _, like = sample
-    model = _headed(model, header)
-    model._stages = Stages(0)
-    return model._draft(Source(pool, like, None)), header
+    with held() as told:
+        return _Shared(_headed(model, header)._draft(Source(pool, like, None)), header, told)
 
 
-def _plan(model: Any, seed: int, drafted: Any, n_centers: int) -> tuple[Plan, dict[str, Any]]:
+def _plan(model: Any, seed: int, drafted: _Shared, n_centers: int) -> _Shared:
     """Return what all partitions share, with so many centres."""
-    draft, header = drafted
-    return _headed(model, header)._plan(draft, n_centers, seed), header
+    with held() as told:
+        plan = _headed(model, drafted.header)._plan(drafted.what, n_centers, seed)
+    return replace(drafted, what=plan, told=[*drafted.told, *told])
 
 
-def _limits(drafted: Any) -> tuple[int, int, Any]:
+def _limits(drafted: _Shared) -> tuple[int, int, Any]:
     """Return the number of features, of the rows that may be centres, and how the kernel was chosen."""
-    draft: Draft = drafted[0]
+    draft: Draft = drafted.what
     return draft.n_features, int(draft.source.pool.X.shape[0]), draft.record
 
 
-def _sum(model: Any, planned: Any, number: int, X: Any, y: Any, weight: Any) -> Sums | None:
-    plan: Plan
-    plan, header = planned
-    block = _rows(_headed(model, header), number, X, y, weight, reset=False)
-    if block is None:
-        return None
-    with named(f"partition {number}"):
-        return plan.sums(block)
+def _sum(model: Any, planned: _Shared, number: int, X: Any, y: Any, weight: Any) -> tuple[Sums | None, _Told]:
+    plan: Plan = planned.what
+    with held() as told:
+        block = _rows(_headed(model, planned.header), number, X, y, weight, reset=False)
+        if block is None:
+            return None, told
+        with named(f"partition {number}"):
+            return plan.sums(block), told
 
 
-def _join_sums(parts: list[Sums | None]) -> Sums | None:
+def _join_sums(parts: list[tuple[Sums | None, _Told]]) -> tuple[Sums | None, _Told]:
     total: Sums | None = None
-    for part in parts:
+    for part, _ in parts:
         if part is not None:
             total = part if total is None else total + part
-    return total
+    return total, [each for _, told in parts for each in told]
 
 
-def _solve(planned: Any, sums: Sums, regularization: Any, grid: Any) -> tuple[Plan, Solution, dict[str, Any]]:
-    plan: Plan
-    plan, header = planned
-    return plan, plan.solve(sums, regularization, grid), header
+def _solve(
+    planned: _Shared, summed: tuple[Sums, _Told], regularization: Any, grid: Any
+) -> tuple[_Shared, Solution]:
+    with held() as told:
+        solution = planned.what.solve(summed[0], regularization, grid)
+    return replace(planned, told=[*planned.told, *summed[1], *told]), solution
 
 
 def _apply(X: Any, model: Any, method: str) -> Any:
@@ -362,29 +376,32 @@ class _OnDask:
             sums = _tree([delayed(_sum)(blank, planned, *part) for part in parts], _join_sums)
             return delayed(_solve)(planned, sums, by, grid)
 
-        with self._timed_fit():
+        with self._timed_fit(), recorded() as messages:
             self._forget("_partial", *[name for name in vars(self) if name.endswith("_")])
             if self._chooses_centers():
                 (drafted,) = persist(drafted)
                 ((n_features, n_rows, record),) = _computed(delayed(_limits)(drafted))
                 by, grid = self._criterion()
 
-                def doubled(n_centers: int) -> tuple[Any, Solution]:
-                    ((plan, solution, header),) = _computed(attempt(n_centers, by, grid))
-                    return (plan, header), solution
+                def doubled(n_centers: int) -> tuple[_Shared, Solution]:
+                    ((planned, solution),) = _computed(attempt(n_centers, by, grid))
+                    return planned, solution
 
                 numbers = doubling.numbers_to_try(n_features, n_rows)
                 found = doubling.double(doubled, numbers, by)
-                (plan, header), solution = found.kept, found.solution
+                planned, solution = found.kept, found.solution
             else:
                 solved = attempt(self._given_number(), self.regularization, self.regularization_grid)
-                (plan, solution, header), (_, _, record) = _computed(solved, delayed(_limits)(drafted))
-            for name, value in header.items():
+                (planned, solution), (_, _, record) = _computed(solved, delayed(_limits)(drafted))
+            for message, category in dict.fromkeys(planned.told):
+                warn(message, category)
+            for name, value in planned.header.items():
                 setattr(self, name, value)
             self._keep_record(record)
             if self._chooses_centers():
-                self._keep_doubling(replace(found, kept=plan))
-            self._store(plan, solution)
+                self._keep_doubling(replace(found, kept=planned.what))
+            self._store(planned.what, solution)
+            self.fit_warnings_ = messages
         return self
 
     def _value_shape(self: Any, method: str) -> tuple[int, ...]:

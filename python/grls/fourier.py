@@ -25,6 +25,7 @@ from ._fourier.selection import CRITERIA, Choice
 from ._fourier.system import System
 from ._fourier.transforms import require_transforms, wave_values
 from ._fourier.uncertainty import FourierUncertainty
+from ._models.base import is_solved
 from ._models.leverage import Leverage
 from ._nystrom.centers import Pool
 from ._nystrom.plan import named
@@ -353,6 +354,8 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
             if self._optimizes():
                 raise ValueError("optimize reads all rows again: partial_fit needs optimize=None")
             before: tuple[Plan, SplitSums] | None = getattr(self, "_partial", None)
+            if before is None:  # a model of other rows, if any
+                self._forget(*[name for name in vars(self) if name.endswith("_")])
             with named(f"block {0 if before is None else before[1].fitted.blocks}"):
                 samples = self._samples_of(X, y, sample_weight, reset=before is None)
                 if before is None:
@@ -372,6 +375,9 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
                 self._solve(plan, sums)
             self.fit_warnings_ = messages
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_solved(self, "fourier_coef_")
 
     def _solve(self, plan: Plan, sums: SplitSums) -> None:
         choice = self._choice(plan, sums)
@@ -394,7 +400,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         return values[:, 0] if self._y_shape == () else values
 
     def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self, "fourier_coef_")
+        check_is_fitted(self)
         return super()._check_new(X)
 
     def _learnt(self, checked: Any) -> FloatArray:
@@ -410,7 +416,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
     @property
     def rkhs_norm_(self) -> FloatArray:
         """Norm √Σ|b_j|² of the kernel part of the model function, one per output."""
-        check_is_fitted(self, "fourier_coef_")
+        check_is_fitted(self)
         weights = self._plan_kept.modes.weights
         used = weights > 0
         squares = np.abs(self.fourier_coef_[:, used]) ** 2 / weights[used]

@@ -112,8 +112,6 @@ _PARAMETERS = """Parameters
         All γ that were tried, and the criterion there; smaller is better.
     n_samples_seen_ : int
         Rows of positive weight.
-    fit_warnings_ : list of str
-        What the fit warned of.
     n_centers_path_, n_centers_criterion_ : ndarrays of shape (t,)
         The numbers of centres that "auto" tried, and the criterion there.
     optimization_ : Optimization, GridSearch, Metric or KernelChoice
@@ -124,7 +122,7 @@ _PARAMETERS = """Parameters
     fit_seconds_ : dict
         Time of each stage of ``fit``, which add up to all of it; "other" is what belongs to none.
     fit_warnings_ : list of str
-        What the fit warned of.{attributes}
+        What the fit warned of; after ``partial_fit`` what its blocks and the solution did.{attributes}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (d,)

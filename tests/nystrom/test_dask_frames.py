@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 from grls import NystromGRLSClassifier, NystromGRLSRegressor
-from grls.kernels import Gaussian
+from grls.exceptions import PrecisionWarning
+from grls.features import Columns
+from grls.kernels import Gaussian, Overlap
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import OneHotEncoder
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
+da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 on_dask = pytest.importorskip("grls.dask")
 
@@ -142,3 +146,48 @@ def test_a_cluster_chooses_centres_and_kernel_as_memory_does(folder, regularizat
     assert fitted.summary().r2 == pytest.approx(expected.summary().r2, rel=1e-8)
     with pytest.raises(ValueError, match="not lazy"):
         fitted.predict(frame[["c0", "c1"]], return_std=True)
+
+
+TEXTS = TABLE[["c0", "c1"]].assign(
+    soil=np.where(TABLE.c2 > 0, "clay", "sand"),
+    code=np.repeat(["7", "7a", "8", "12"], 150),  # numbers in some partitions, by the look of them
+    y=TABLE.y + (TABLE.c2 > 0),
+)
+
+
+@pytest.mark.parametrize("features", ["constant", Columns("c0")])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(1.0).on(["c0", "c1"]),  # beside text
+        Gaussian(1.0).on(["c0", "c1"]) + Overlap().on(["soil", "code"]),
+        Gaussian(1.0).on(["c0"]) * Gaussian(1.0).after(OneHotEncoder()).on(["soil"]),
+    ],
+)
+def test_tables_with_text_are_what_they_are_in_memory(kernel, features):
+    X, parameters = TEXTS.drop(columns="y"), {"features": features, "n_centers": 60}
+    expected = NystromGRLSRegressor(kernel, **parameters).fit(X, TEXTS.y).predict(X)
+    frame = dd.from_pandas(TEXTS, npartitions=4)
+    fitted = on_dask.NystromGRLSRegressor(kernel, **parameters).fit(frame, "y")
+    assert_allclose(fitted.predict(frame[list(X)]).compute(), expected, atol=1e-6)
+    assert_allclose(fitted.predict(X), expected, atol=1e-6)
+    blocks = [(X[i : i + 150], TEXTS.y[i : i + 150]) for i in range(0, 600, 150)]
+    assert_allclose(NystromGRLSRegressor(kernel, **parameters).fit(blocks).predict(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n_centers", "gamma", "heaviest"), [(60, 1e-17, 1.0), ("auto", 1e-3, 1e14)])
+def test_what_workers_warn_of_is_told_to_the_user(n_centers, gamma, heaviest):
+    """Of the solution on the one hand, of a partition's weights on the other."""
+    X, y = TABLE[["c0", "c1"]].to_numpy() + 1e3, TABLE.y.to_numpy()
+    weights = np.where(np.arange(600) == 0, heaviest, 1.0)
+    parameters = {"n_centers": n_centers, "regularization": gamma, "features": "constant"}
+    rows = [da.from_array(v, chunks=(150, *v.shape[1:])) for v in (X, y, weights)]
+    with pytest.warns(PrecisionWarning) as given:
+        fitted = model(**parameters).fit(*rows)
+    assert [f"{each.category.__name__}: {each.message}" for each in given] == fitted.fit_warnings_
+    assert {each.filename for each in given} == {__file__}
+    blocks = [tuple(v[i : i + 150] for v in (X, y, weights)) for i in range(0, 600, 150)]
+    with pytest.warns(PrecisionWarning):
+        expected = model(NystromGRLSRegressor, **parameters).fit(blocks)
+    assert {*fitted.fit_warnings_} == {*expected.fit_warnings_}
+    assert fitted.set_params(regularization=1e-3).fit(*rows[:2]).fit_warnings_ == []

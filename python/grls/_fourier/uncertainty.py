@@ -172,7 +172,7 @@ class FourierUncertainty(RegressionFunction):
         >>> round(float(summary.scale["estimate"][0]), 2)  # the variance of the noise
         0.09
         """
-        check_is_fitted(self, "fourier_coef_")
+        check_is_fitted(self)
         system, k = self._system(), len(self.kernel_variance_)
         o = output_of(output, k)
         n_free = self.n_features_free_

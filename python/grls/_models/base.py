@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
@@ -17,6 +18,7 @@ from .._validation import (
     FloatArray,
     all_or_nothing,
     as_rows,
+    has_text,
     is_as_fitted,
     is_table_of_numbers,
     refuse_dates,
@@ -44,6 +46,16 @@ from .samples import (
 )
 
 _FLOATS = [np.float64, np.float32]
+
+
+def is_solved(model: Any, name: str) -> bool:
+    """Whether a model of blocks has coefficients, by this name; NotFittedError where it only has sums."""
+    if not hasattr(model, name) and hasattr(model, "_partial"):
+        raise NotFittedError(
+            f"this {type(model).__name__} has sums of rows and no coefficients yet, after "
+            "partial_fit(…, solve=False): call solve()"
+        )
+    return hasattr(model, name)
 
 
 class Estimator(Parametrised, Versioned, BaseEstimator):
@@ -116,13 +128,16 @@ class KernelEstimator(Estimator):
         fits = options.get("reset", True) or "_stages" in vars(self)  # the next blocks of a fit too
         kernel = self.kernel if fits else getattr(self, "kernel_", self.kernel)
         if not (isinstance(kernel, kernels.Kernel) and kernel.reads_given):
+            # Text beside the columns that the kernel names is for the features, or for nobody: also where it
+            # reads as numbers, which in the next block of rows it may not.
+            if fits and isinstance(kernel, kernels.Kernel) and kernel.names_columns and has_text(X):
+                return self._validate_raw(X, *y, **options)
             try:
                 return super()._validate(X, *y, **options)
             except (ValueError, TypeError) as error:
                 if is_table_of_numbers(X):
                     raise
-                # Text and dates beside the columns that the kernel names are for the features, or for nobody.
-                if fits and isinstance(kernel, kernels.Kernel) and kernel.names_columns:
+                if fits and isinstance(kernel, kernels.Kernel) and kernel.names_columns:  # dates, say
                     return self._validate_raw(X, *y, **options)
                 if isinstance(error, TypeError):
                     raise

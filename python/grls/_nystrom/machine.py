@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sized
+from collections.abc import Iterable, Sized
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._models.base import is_solved
 from .._replacing import replacing
 from .._solvers.arrays import require_well_formed
 from .._warnings import recorded
@@ -25,12 +27,42 @@ from .streams import as_stream
 from .sums import Sums
 
 
-@dataclass
+@dataclass(frozen=True)
 class Partial:
-    """What `partial_fit` has seen: the plan that the first block made, and the sums of all blocks."""
+    """What `partial_fit` has seen: the plan that the first block made, and the sums of all blocks.
+
+    Copies of a model share the blocks that it had seen: those are told by names, so that no row counts twice.
+    """
 
     plan: Plan
-    sums: Sums
+    first: Sums  # of the first block, which copies may share
+    rest: Sums | None  # of the others
+    blocks: tuple[str, ...]  # their names, the first one's first
+    told: tuple[str, ...]  # what was warned of while they were read
+
+    @property
+    def sums(self) -> Sums:
+        """The sums of all blocks."""
+        return self.first if self.rest is None else self.first.joined(self.rest)
+
+    def with_more(self, sums: Sums | None, blocks: Iterable[str], told: Iterable[str]) -> Partial:
+        """Return what was seen with more blocks."""
+        rest = self.rest if sums is None else sums if self.rest is None else self.rest.joined(sums)
+        messages = tuple(dict.fromkeys((*self.told, *told)))
+        return replace(self, rest=rest, blocks=(*self.blocks, *blocks), told=messages)
+
+    def merged(self, other: Partial) -> Partial:
+        """Return what both have seen; ValueError where rows would count twice."""
+        new = [block for block in other.blocks if block not in self.blocks]
+        if not {*other.blocks[1:]} <= {*new}:
+            raise ValueError(
+                "both models have seen the same blocks, whose rows would count twice; only the first block, "
+                "which copies share, is counted once: merge models that have seen different rows"
+            )
+        sums = other.sums if other.blocks[0] in new else other.rest
+        if sums is not None:
+            sums = self.plan.adopted(sums, other.plan)
+        return self.with_more(sums, new, other.told)
 
 
 def _keeps_sums(model: Any) -> bool:
@@ -271,12 +303,18 @@ class NystromMachine(CentreMachine):
                 writer.write(columns, block.kept)
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_solved(self, "dual_coef_")
+
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, solve: bool, classes: Any) -> None:
         self._check_parameters()
         with self._timed_fit():
             before: Partial | None = getattr(self, "_partial", None)
-            with named(f"block {0 if before is None else before.sums.blocks}"):
-                block = self._block(X, y, sample_weight, reset=before is None)
+            if before is None:  # a model of other rows, if any
+                self._forget(*[name for name in vars(self) if name.endswith("_")])
+            where = f"block {0 if before is None else len(before.blocks)}"
+            with recorded() as messages, named(where):
+                block, name = self._block(X, y, sample_weight, reset=before is None), uuid4().hex
                 if before is None:
                     seed = self._seed()
                     pool = self._pool(seed)
@@ -285,18 +323,21 @@ class NystromMachine(CentreMachine):
                     sums = plan.sums(block)
                     if classes is not None:
                         sums = sums.with_classes(np.unique(classes))
+                    seen = Partial(plan, sums, None, (name,), tuple(messages))
                 else:
-                    plan = before.plan
-                    sums = before.sums.joined(plan.sums(block))
-            self._continue(Partial(plan, sums), solve)
+                    seen = before.with_more(before.plan.sums(block), [name], messages)
+            self._continue(seen, solve)
 
     def _continue(self, seen: Partial, solve: bool) -> None:
         require_well_formed(seen.plan.centers.X)
         self._partial = seen
-        self.n_samples_seen_ = seen.sums.total.rows
-        if solve:
-            solution = seen.plan.solve(seen.sums, self.regularization, self.regularization_grid)
-            self._store(seen.plan, solution)
+        sums = seen.sums
+        self.n_samples_seen_ = sums.total.rows
+        with recorded() as messages:
+            if solve:
+                solution = seen.plan.solve(sums, self.regularization, self.regularization_grid)
+                self._store(seen.plan, solution)
+        self.fit_warnings_ = [*seen.told, *messages]
 
     @adds_up  # type: ignore[untyped-decorator]
     def merge(self, *others: Any, solve: bool = True) -> Any:
@@ -306,10 +347,11 @@ class NystromMachine(CentreMachine):
         ----------
         *others : models
             Made by ``partial_fit`` with the same centres, kernel and features: copies of one model that has
-            seen its first block, or models with the same `centers` array, a kernel that takes nothing from
-            the data (``"median"``, "auto", `optimize`, fitted views), features that take nothing from them
-            either ("constant", "linear" and other trends, functions, what ``FrozenEstimator`` wraps),
-            ``feature_variance=inf`` and, for "holdout", the same `validation_fraction` and `random_state`.
+            seen its first block, which counts once, or models with the same `centers` array, a kernel that
+            takes nothing from the data (``"median"``, "auto", `optimize`, fitted views), features that take
+            nothing from them either ("constant", "linear" and other trends, functions, what
+            ``FrozenEstimator`` wraps), ``feature_variance=inf`` and, for "holdout", the same
+            `validation_fraction` and `random_state`.
         solve : bool, default=True
             Whether to solve for the coefficients now; `solve` does it later.
 
@@ -320,12 +362,14 @@ class NystromMachine(CentreMachine):
         """
         check_is_fitted(self, "_partial", msg="merge needs models made by partial_fit; this one is not")
         with self._all_or_nothing():
-            plan, sums = self._partial.plan, self._partial.sums
+            seen = self._partial
             for other in others:
                 theirs = getattr(other, "_partial", None)
                 if not isinstance(other, type(self)) or theirs is None:
                     raise ValueError("merge needs models of the same kind, made by partial_fit")
-                if not plan.is_like(theirs.plan):
+                if other is self:
+                    raise ValueError("a model is not merged with itself: its rows would count twice")
+                if not seen.plan.is_like(theirs.plan):
                     raise ValueError(
                         "the models stand on different centres, kernels or features: copy one model after "
                         "its first block, or give all of them the same centers array, a kernel whose "
@@ -334,8 +378,8 @@ class NystromMachine(CentreMachine):
                         'feature_variance=inf and, with regularization="holdout", the same '
                         "validation_fraction and random_state"
                     )
-                sums = sums.joined(plan.adopted(theirs.sums, theirs.plan))
-            self._continue(Partial(plan, sums), solve)
+                seen = seen.merged(theirs)
+            self._continue(seen, solve)
         return self
 
     def solve(self) -> Any:
