@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import FeatureMachine, KernelMachine
 from ._models.classification import Classification, row_counts
+from ._models.deviations import standard_deviations
 from ._models.feature_prior import SplitFeatures, beside, split
 from ._models.fit_statistics import FitStatistics
 from ._models.kernel_components import KernelComponents, find_components
@@ -30,19 +32,23 @@ from ._models.regression_summary import CoefficientErrors, RegressionSummary, Sc
 from ._models.rounding import warn_of_span
 from ._models.samples import FreeFeatures, Samples, Training
 from ._models.summaries import ClassificationSummary, Solved, require_exact
+from ._models.weight_posterior import WeightPosterior
 from ._selection import regularization
 from ._solvers import covariance as covariances
 from ._solvers.covariance import LowRankCovariance
 from ._solvers.results import RidgeSolution
 from ._solvers.ridge_problem import SOLVERS, RidgeProblem
 from ._solvers.rows import distinct_rows
-from ._validation import FloatArray, choice, integer, number_or_choice, real
+from ._validation import FloatArray, choice, integer, number_or_choice, real, shown
 from ._warnings import warn
 from .exceptions import NotPositiveDefiniteError
 from .kernels.origin import require_columns_near_the_origin
+from .summary import Table
 from .transfer import TransferPrior
 
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
+
+_MOST_SHOWN = 2000  # weights that a summary has a table of
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,7 @@ class _PriorRLS(KernelMachine):
         self.solver_ = solver
         self.n_iter_ = max(int(solution.iterations), 1)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
+        self.__dict__.pop("_posterior_kept", None)
         if selection is not None:
             self.regularization_path_ = selection.path
             self.criterion_path_ = selection.criterion
@@ -198,7 +205,7 @@ class _PriorRLS(KernelMachine):
         if training is None:
             raise ValueError(
                 f"{type(self).__name__} leaves its training rows out of pickles and copies, and this is one: "
-                "summary() needs them, so call it where the model was fitted, or fit again"
+                "summary() and standard deviations need them, so ask where the model was fitted, or fit again"
             )
         posed = self._pose(training)
         n_outputs = training.samples.targets.shape[1]
@@ -224,6 +231,7 @@ class _PriorRLS(KernelMachine):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_training_fit", None)  # a pickle of a linear model holds no data
+        state.pop("_posterior_kept", None)
         return state
 
     def _components(self, training: Training) -> KernelComponents:
@@ -307,8 +315,12 @@ class _PriorRLS(KernelMachine):
         if isinstance(covariance, TransferPrior):
             learnt = covariance.learnt(n_columns)
             covariance, mean = learnt.covariance_, learnt.mean_ if mean is None else mean
+        names = None if components is not None else getattr(self, "feature_names_in_", None)
+        covariance = _by_name(covariance, names, "covariance")
         if mean is not None:
-            mean = check_array(mean, dtype=np.float64, ensure_2d=False, input_name="mean")
+            mean = check_array(
+                _by_name(mean, names, "mean"), dtype=np.float64, ensure_2d=False, input_name="mean"
+            )
             if mean.shape not in ((n_columns,), (n_outputs, n_columns)):
                 raise ValueError(
                     f"mean must have shape ({n_columns},), one weight for each column of X, or "
@@ -349,6 +361,46 @@ class _PriorRLS(KernelMachine):
         raise TypeError(f"{type(self).__name__} does not score predictions of rows left out")
 
 
+def _by_name(values: Any, names: Any, what: str) -> Any:
+    """Return values, those of a pandas Series or DataFrame with names of columns in the order of `names`.
+
+    Labels that only count, 0, 1, …, are places.
+    """
+    if isinstance(values, LowRankCovariance):
+        return LowRankCovariance(
+            *(_by_name(part, names, f"{what}.{n}") for n, part in values._asdict().items())
+        )
+    if not hasattr(values, "iloc"):
+        return values
+    of_columns = [values.index] if what != "mean" or values.ndim == 1 else []
+    if values.ndim == 2 and not what.endswith("factor"):
+        of_columns.append(values.columns)
+    order = []
+    for labels in of_columns:
+        if list(labels) == list(range(len(labels))):
+            order.append(np.arange(len(labels)))
+            continue
+        if names is None:
+            raise ValueError(
+                f"{what} names columns ({shown(list(labels[:3]))}, …), and X has no names: give X as a data "
+                f"frame, or {what} as an array in the order of the columns"
+            )
+        places = labels.get_indexer(names)
+        if (places < 0).any() or len(labels) != len(names):
+            lacking = [
+                str(n) for n, place in zip(names, places, strict=True) if place < 0
+            ] or "as many labels"
+            raise ValueError(
+                f"{what} names columns, and must have each column of X once; it has {len(labels)} labels for "
+                f"{len(names)} columns, and lacks {lacking}"
+            )
+        order.append(places)
+    array = values.to_numpy()
+    if array.ndim == 1 or (len(order) == 1 and what != "mean"):
+        return array[order[0]]
+    return array[:, order[0]] if len(order) == 1 else array[np.ix_(*order)]
+
+
 def _variances_by(function: Any, eigenvalues: FloatArray) -> FloatArray:
     """Return the variances that a function of the eigenvalues gives."""
     given = np.asarray(function(eigenvalues.copy()), dtype=np.float64)
@@ -364,6 +416,7 @@ _PARAMETERS = """Parameters
     ----------
     mean : array-like of shape (d,) or (k, d), default=None
         μ, the weights expected before the data are seen, for all outputs or one row for each; None is zero.
+        A pandas Series, here and in `covariance`, goes by the names of its index where X has names.
     covariance : float, array-like, LowRankCovariance or TransferPrior, default=None
         Σ: one variance for all columns; a vector of variances, one for each; a matrix of shape (d, d); a
         diagonal and a few shared directions; or what was learnt from reference tasks, mean included. None is
@@ -513,6 +566,84 @@ class PriorRLSRegressor(RegressionSummary, Regression, _PriorRLS):
     def _shaped_weights(self, weights: FloatArray) -> FloatArray:
         return weights[0] if self._one_output else weights
 
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool = False
+    ) -> Any:
+        """Return the values of the model function, with their errors where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n, d)
+            Points.
+        return_std : bool, default=False
+            Whether to return standard deviations too: those of the posterior of w and β, with ρ and the prior
+            as known.
+        return_cov : bool, default=False
+            Whether to return the covariance of the rows too.
+        with_noise : bool, default=False
+            Whether these are of new observations, of weight one, rather than of the function.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Predictions; with `return_std` a pair with deviations of the same shape; with `return_cov` a pair
+            with covariances of shape (n, n) or (n, n, k).
+        """
+        if return_std and return_cov:
+            raise ValueError(
+                "return_std and return_cov cannot both be True: the deviations are in return_cov"
+            )
+        mean = super().predict(X)
+        if not (return_std or return_cov):
+            return mean
+        posterior, posed = self._weight_posterior()
+        checked, T = self._evaluated(X)
+        if posed.components is None:
+            Z = posed.covariance.times_root(checked)
+            Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+        else:
+            A = posed.components.coefficients
+            Z = posed.covariance.times_root(self.kernel_.times(checked, self.X_fit_, A))
+        if posed.parts is not None:
+            T, own = posed.parts.at(T)
+            Z = beside(Z, own, float(self.feature_variance))
+        roots = posterior.roots_at(Z, T)
+        noise = posterior.noise if with_noise else np.zeros_like(posterior.noise)
+        if return_std:
+            variance = np.sum(roots**2, axis=1)[:, None] * posterior.scale + noise
+            return mean, self._shaped(standard_deviations(variance))
+        n = len(roots)
+        covariance = (roots @ roots.T)[:, :, None] * posterior.scale + np.eye(n)[:, :, None] * noise
+        return mean, (covariance[:, :, 0] if self._one_output else covariance)
+
+    def _weight_posterior(self) -> tuple[WeightPosterior, _Posed]:
+        """Return the posterior of the weights, made when first asked for, and the problem it is of."""
+        check_is_fitted(self)
+        if "_posterior_kept" not in self.__dict__:
+            solved = self._solved()
+            posed = self._pose(self._training_fit)
+            kept = np.flatnonzero(self.feature_support_).tolist()
+            if posed.parts is not None:
+                kept = list(range(posed.problem.T.shape[1]))
+            known = [solved.statistics([output]) for output in range(solved.targets.shape[1])]
+            scale = np.array([statistics.kernel_variance for statistics in known])
+            rho, degrees = float(self.regularization_), known[0].n_free
+            posterior = WeightPosterior.of(posed.problem, rho, kept, scale, degrees)
+            self._posterior_kept = posterior, posed
+        found: tuple[WeightPosterior, _Posed] = self._posterior_kept
+        return found
+
+    def _more_tables(self, output: int) -> list[Table]:
+        if hasattr(self, "kernel_") or self.n_features_in_ > _MOST_SHOWN:
+            return []
+        posterior, posed = self._weight_posterior()
+        d, p = self.n_features_in_, posterior.V.shape[0]
+        n_own = 0 if posed.parts is None else posed.parts.Z.shape[1]
+        root = np.hstack([posed.covariance.root_times(np.eye(p - n_own)), np.zeros((d, n_own))])
+        variances = np.sum(posterior.weight_roots(root) ** 2, axis=1) * posterior.scale[output]
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(d)])
+        return [posterior.table(list(map(str, names)), np.atleast_2d(self.coef_)[output], variances)]
+
     def _coefficient_errors(
         self, statistics: FitStatistics, output: int, unconditional: bool | str
     ) -> CoefficientErrors:
@@ -539,7 +670,9 @@ class PriorRLSRegressor(RegressionSummary, Regression, _PriorRLS):
             and not self.regularization_path_[0] < self.regularization_ < self.regularization_path_[-1]
         ):
             interior, note = False, "Scales have no intervals: ρ is at an end of the values tried."
-        return scales_at_gamma(statistics, "" if interior else note)
+        return scales_at_gamma(
+            statistics, "" if interior else note, "kernel" if hasattr(self, "kernel_") else "prior"
+        )
 
     def _n_estimated(self) -> int:
         return int(isinstance(self.regularization, str))

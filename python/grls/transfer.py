@@ -145,8 +145,8 @@ class _Known:
             self.spread, self.chances = float(counted.any()), 0.0
             return
         freedom, common = _common_prior(squares / unit, freedoms)
-        self.chances = unit * (freedom * common + squares / unit) / (freedom + freedoms)
-        chance = self.chances[counted] / total[counted]
+        chances = unit * (freedom * common + squares / unit) / (freedom + freedoms)
+        chance, self.chances = chances[counted] / total[counted], chances
         self.spread = max(float(np.mean(mean[counted] ** 2 - chance)), 0.0)
 
     def _squares(self, rows: Any, mean: FloatArray, left: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -712,3 +712,10 @@ def test_rows_that_need_no_check_and_rows_that_do_have_the_same_answer(estimator
     for wrong in (X[:, :2], X[0], X[:0]):
         with pytest.raises(ValueError, match=r"features|2D array|sample"):
             model.predict(wrong)
+
+
+def test_the_norm_of_an_indefinite_form_is_none():
+    X = np.linspace(-1, 1, 30)[:, None]
+    model = grls.GRLSRegressor(lambda A, B: A @ B.T - 0.1, features=None, regularization=1.0).fit(X, X[:, 0])
+    model.dual_coef_ = np.ones(30)  # aᵀΦa = −90
+    assert np.isnan(model.rkhs_norm_).all()

@@ -1,6 +1,9 @@
 """The Gaussian prior on the weights: against the equations, and between the routes to the solution."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 from builders import with_threads
@@ -15,7 +18,7 @@ from grls import (
 )
 from grls.exceptions import DependentFeaturesWarning
 from grls.features import Columns
-from grls.kernels import Linear
+from grls.kernels import Gaussian, Linear
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -540,3 +543,117 @@ def test_columns_whose_squares_leave_floating_point_are_refused_by_name(criterio
     y = X[:, 0] + 0.3 * rng.normal(size=30)
     with pytest.raises(ValueError, match="columns of X, times the prior's standard deviations"):
         PriorRLSRegressor(regularization=criterion).fit(unit * X, y)
+
+
+# The posterior of the weights.
+
+
+def dense_posterior(X, T, weights, S, rho, y, noise=None):
+    """Means and covariance of (w, β) by the normal equations; the noise is given, or what the rows tell."""
+    A = np.hstack([X, T])
+    shift = rho * weights.sum()
+    P = np.zeros((A.shape[1], A.shape[1]))
+    P[: len(S), : len(S)] = shift * np.diag(1 / S)
+    inverse = np.linalg.inv(A.T @ (weights[:, None] * A) + P)
+    means = inverse @ (A.T @ (weights * y))
+    quadratic = (weights * y) @ (y - A @ means) / shift
+    noise = shift * quadratic / (len(y) - T.shape[1]) if noise is None else noise
+    return means, noise * inverse, noise
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 3), (15, 30)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_deviations_are_those_of_the_posterior_of_the_weights(n, d, weighted):
+    rng = np.random.default_rng(d)
+    X, new = rng.normal(size=(n, d)), rng.normal(size=(4, d))
+    y, S = X @ rng.normal(size=d) + 1 + 0.2 * rng.normal(size=n), rng.uniform(0.5, 2, size=d)
+    weights = rng.uniform(0.5, 2, size=n) if weighted else np.ones(n)
+    model = PriorRLSRegressor(covariance=S, features="linear" if d == 3 else "constant", regularization=0.01)
+    if d == 3:  # columns that are free too would repeat those with a prior
+        model.set_params(features=lambda rows: np.column_stack([np.ones(len(rows)), rows[:, 0] ** 2]))
+    model.fit(X, y, weights if weighted else None)
+    T_of = (lambda rows: np.column_stack([np.ones(len(rows)), rows[:, 0] ** 2])) if d == 3 else None
+    T, T_new = (np.ones((len(rows), 1)) if T_of is None else T_of(rows) for rows in (X, new))
+    told = model.summary(n_simulations=0).scale["estimate"][0] if weighted else None
+    means, covariance, noise = dense_posterior(X, T, weights, S, 0.01, y, told)
+    A = np.hstack([new, T_new])
+    predicted, std = model.predict(new, return_std=True)
+    assert_allclose(predicted, A @ means, atol=1e-9)
+    assert_allclose(std, np.sqrt(np.einsum("ij,jk,ik->i", A, covariance, A)), rtol=1e-8)
+    full = model.predict(new, return_cov=True, with_noise=True)[1]
+    assert_allclose(full, A @ covariance @ A.T + noise * np.eye(4), rtol=1e-8, atol=1e-12)
+    table = model.summary(n_simulations=0).weights
+    assert_allclose(table["SD"], np.sqrt(np.diag(covariance)[:d]), rtol=1e-8)
+    assert_allclose(table["mean"], means[:d], atol=1e-9)
+
+
+def test_the_posterior_of_a_kernel_with_a_prior_is_that_of_the_kernel():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(30, 2)), rng.normal(size=(5, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
+    prior = PriorRLSRegressor(kernel=Gaussian(1.0), regularization=1e-2).fit(X, y)
+    plain = GRLSRegressor(Gaussian(1.0), regularization=1e-2).fit(X, y)
+    inside = X[:5]  # beyond the rows the prior of components knows of no more functions
+    assert_allclose(
+        prior.predict(inside, return_std=True)[1], plain.predict(inside, return_std=True)[1], rtol=1e-6
+    )
+    assert np.all(
+        prior.predict(new, return_std=True)[1] <= plain.predict(new, return_std=True)[1] * (1 + 1e-9)
+    )
+    with pytest.raises(ValueError, match="cannot both be True"):
+        prior.predict(new, return_std=True, return_cov=True)
+
+
+def test_several_outputs_and_a_finite_feature_variance_have_deviations_too():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 3))
+    Y = X @ rng.normal(size=(3, 2)) + 0.1 * rng.normal(size=(30, 2))
+    model = PriorRLSRegressor(regularization="loo").fit(X, Y)
+    std = model.predict(X[:4], return_std=True)[1]
+    alone = PriorRLSRegressor(regularization=model.regularization_).fit(X, Y[:, 1])
+    assert_allclose(std[:, 1], alone.predict(X[:4], return_std=True)[1], rtol=1e-9)
+    assert model.predict(X[:4], return_cov=True)[1].shape == (4, 4, 2)
+    some = PriorRLSRegressor(features=lambda rows: np.column_stack([np.ones(len(rows)), rows[:, :1] ** 2]))
+    found = [
+        some.set_params(feature_variance=tau).fit(X, Y[:, 0]).predict(X[:4], return_std=True)[1]
+        for tau in (1e9, np.inf)
+    ]
+    # The scale has a degree of freedom more where a feature has a prior.
+    assert_allclose(found[0] * np.sqrt(29 / 28), found[1], rtol=1e-5)
+
+
+def test_deviations_of_a_copy_without_rows_say_so():
+    X = np.arange(6.0)[:, None]
+    model = PriorRLSRegressor().fit(X, X[:, 0] ** 2)
+    model.predict(X, return_std=True)
+    with pytest.raises(ValueError, match="standard deviations need them"):
+        pickle.loads(pickle.dumps(model)).predict(X, return_std=True)
+
+
+def test_means_and_variances_go_by_names():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    y = frame.to_numpy() @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=40)
+    by_place = PriorRLSRegressor([1.0, 2.0, 3.0], [1.0, 2.0, 9.0]).fit(frame, y)
+    mean, variances = pd.Series({"c": 3.0, "a": 1.0, "b": 2.0}), pd.Series({"b": 2.0, "c": 9.0, "a": 1.0})
+    by_name = PriorRLSRegressor(mean, variances).fit(frame, y)
+    assert_array_equal(by_name.coef_, by_place.coef_)
+    full = pd.DataFrame(np.diag(variances), index=list("bca"), columns=list("bca"))
+    assert_allclose(PriorRLSRegressor(mean, full).fit(frame, y).coef_, by_place.coef_, rtol=1e-9)
+    low = LowRankCovariance(variances, pd.DataFrame({"shared": [0.0] * 3}, index=list("abc")))
+    assert_allclose(PriorRLSRegressor(mean, low).fit(frame, y).coef_, by_place.coef_, rtol=1e-9)
+    counted = pd.Series([1.0, 2.0, 9.0])
+    assert_array_equal(PriorRLSRegressor([1.0, 2.0, 3.0], counted).fit(frame, y).coef_, by_place.coef_)
+    with pytest.raises(ValueError, match="and X has no names"):
+        PriorRLSRegressor(mean).fit(frame.to_numpy(), y)
+    with pytest.raises(ValueError, match=r"lacks \['c'\]"):
+        PriorRLSRegressor(mean.rename({"c": "d"})).fit(frame, y)
+
+
+def test_a_summary_without_kernel_speaks_of_the_prior():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    summary = PriorRLSRegressor(regularization="reml").fit(X, X[:, 0] + 0.1 * rng.normal(size=40)).summary()
+    assert "kernel" not in str(summary)
+    assert list(summary.scale.rows) == ["noise variance", "prior variance"]
+    assert summary.weights["P(> 0)"][0] > 0.999

@@ -46,6 +46,7 @@ from .samples import (
 )
 
 _FLOATS = [np.float64, np.float32]
+_ROUNDING = 1e-12  # of a sum, as a share of the sizes of its terms
 
 
 def is_solved(model: Any, name: str) -> bool:
@@ -449,11 +450,16 @@ class KernelMachine(FeatureMachine, KernelEstimator):
 
     @property
     def rkhs_norm_(self) -> FloatArray:
-        """Norm √(cᵀΦc) of the kernel part of the model function, one per output; computed when asked for."""
+        """Norm √(cᵀΦc) of the kernel part of the model function, one per output; computed when asked for.
+
+        NaN where cᵀΦc is negative by more than rounding: an indefinite kernel has no such norm.
+        """
         check_is_fitted(self)
         c = self._kernel_coefficients()
-        values = self.kernel_.times(self.X_fit_, self.X_fit_, c)
-        return np.asarray(np.sqrt(np.maximum(np.sum(c * values, axis=0), 0)))
+        products = c * self.kernel_.times(self.X_fit_, self.X_fit_, c)
+        squares, sizes = np.sum(products, axis=0), np.sum(np.abs(products), axis=0)
+        squares = np.where(squares < -_ROUNDING * sizes, np.nan, np.maximum(squares, 0))
+        return np.asarray(np.sqrt(squares))
 
     def _kernel_coefficients(self) -> FloatArray:
         """Return c as (m, k), whatever shape users see."""

@@ -68,11 +68,11 @@ class Scales:
         return Table("scale", "scale", self.names, columns)
 
 
-def scales_at_gamma(statistics: FitStatistics, note: str) -> Scales:
-    """Return the two variances; with intervals where no note says why there are none."""
+def scales_at_gamma(statistics: FitStatistics, note: str, part: str) -> Scales:
+    """Return the variances of noise and of a part, with intervals unless a note says why there are none."""
     values = np.array([statistics.kernel_variance * statistics.shift, statistics.kernel_variance])
     errors = np.full(2, np.nan) if note else np.array(statistics.log_scale_errors())
-    return Scales(["noise variance", "kernel variance"], values, errors, np.zeros(2), note)
+    return Scales(["noise variance", f"{part} variance"], values, errors, np.zeros(2), note)
 
 
 def title(model: Any, output: int, n_outputs: int) -> str:
@@ -194,6 +194,10 @@ class RegressionSummary(RegressionFunction):
         """Return kernels that might have been chosen in place of the one found, and what to say of them."""
         return [], ""
 
+    def _more_tables(self, output: int) -> list[Table]:
+        """Return what a model has beside its features' coefficients."""
+        return []
+
     def summary(
         self,
         unconditional: bool | str = "auto",
@@ -267,6 +271,7 @@ class RegressionSummary(RegressionFunction):
         sections: list[Table | Values] = [
             facts(self, solved, statistics, [o]),
             coefficient_table(self, coefficients, errors),
+            *self._more_tables(o),
             kernel,
             scales.table(),
             _fit_values(solved, statistics, o, n_parameters, statistics.kernel_variance),
