@@ -648,7 +648,6 @@ def test_the_command_in_a_process_of_its_own(data):
     missing = real("predict", "model.grls", "none.csv")
     assert (missing.returncode, missing.stdout) == (1, "")
     assert missing.stderr == "grls predict: error: none.csv: there is no such file\n"
-    assert real("fit").returncode == 2
     assert real("--version").stdout == f"grls {grls.__version__}\n"
 
 

@@ -663,6 +663,7 @@ LOSS = "grls.GRRegressor(Gaussian(3.0), regularization=1e-9, tol=1e-12, delta=0.
 SVM = 'grls.SVMGBClassifier(Gaussian(3.0), C=1e4, tol=1e-12, solver="native")'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "targets"),
     [

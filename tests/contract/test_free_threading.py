@@ -339,6 +339,7 @@ time.sleep(0.1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("work", ["calls", "polls", "callbacks", "reports"])
 def test_a_process_ends_well_while_threads_are_in_the_core(work, threads):

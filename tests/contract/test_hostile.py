@@ -169,6 +169,7 @@ def test_neighbours_among_absurdly_many_columns_are_refused_in_plain_words():
         GeodesicKNN(1).fit(wide_and_narrow(2**61)[0], np.arange(12) % 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fit", [GRLSRegressor(Linear()).fit, PriorRLSRegressor().fit], ids=["kernel", "weights"]
 )
@@ -202,6 +203,7 @@ def test_all_columns_are_no_list():
             tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -476,6 +478,7 @@ def test_centres_beyond_memory_are_refused_before_they_are_chosen(little_memory,
         model.fit(points, points[:, 0])
 
 
+@pytest.mark.slow
 def test_dense_means_of_sparse_rows_beyond_memory_are_refused(little_memory):
     A = sparse.random(300, 200_000, density=1e-4, random_state=0, format="csr")
     model = grls.NystromGRLSRegressor(Gaussian(1.0), n_centers=100, centers="kmeans", regularization=0.1)

@@ -133,6 +133,7 @@ def test_one_long_task_can_be_interrupted(case):
     assert looks(case()) >= 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
 def test_no_step_of_a_solution_beside_many_features_is_most_of_it():
     longest, whole = solution_beside_many_features()()
@@ -200,6 +201,7 @@ print(told, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
 @pytest.mark.parametrize("case", [GRADIENTS, ADDITIVE], ids=["gradients", "additive kernel"])
 def test_a_call_takes_no_more_memory_than_it_should(case):

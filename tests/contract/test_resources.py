@@ -86,6 +86,7 @@ def test_support_vector_machines_leave_no_memory_behind():
     assert int(done.stdout) < 2**20  # 260 bytes a fit
 
 
+@pytest.mark.slow
 def test_predictions_and_kernel_matrices_leave_no_memory_behind():
     model = regressor(Gaussian(0.5) + Laplace(1.0).on([0])).fit(X, Y)
     assert growth(lambda: (model.predict(X[:50]), model.kernel_(X[:50])), 2000) < 2**21
@@ -102,6 +103,7 @@ def test_fits_that_fail_leave_no_memory_behind():
     assert growth(fail, 1000) < 2**22
 
 
+@pytest.mark.slow
 def test_a_large_fit_gives_its_matrix_back():
     points = RNG.uniform(size=(3000, 2))
     assert growth(lambda: regressor(Gaussian(0.1)).fit(points, points[:, 0]), 4) < 2**24
@@ -351,6 +353,7 @@ print(peak() - before, estimate)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
 @pytest.mark.parametrize("case", ["loo", "gcv", "gradient", "posterior", "covariance", "columns"])
 def test_the_estimate_is_near_the_peak(case):
@@ -389,6 +392,7 @@ print(peak() - before, asked[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is measured as Linux tells it")
 @pytest.mark.parametrize(
     ("n_classes", "each", "solver"),

@@ -60,6 +60,7 @@ def test_the_label_of_a_row_does_not_reach_its_own_features():
         assert_array_equal(knn.fit_transform(IRIS, changed)[i], before[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(1)])
 def test_labels_without_meaning_are_not_learnt(estimator):
     rng = np.random.default_rng(1)

@@ -167,6 +167,7 @@ def test_without_exclusion_it_does():
     assert_array_equal(GeodesicKNN(1, exclude_self=False).fit_transform(X, y), np.eye(3)[y])
 
 
+@pytest.mark.slow
 def test_labels_without_meaning_are_not_learnt():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, size=400)

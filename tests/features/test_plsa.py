@@ -355,6 +355,7 @@ def test_progress_is_shown(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_fit_and_leaves_the_estimator_as_it_was():
     counts = sparse.random(20_000, 2000, density=0.01, random_state=0, format="csr")
     plsa = PLSA(50, tol=0, max_iter=100_000, random_state=0)

@@ -215,6 +215,7 @@ print(Matern(1.0, 1.5).input_gradient(X[:10], X[:10], X[:10, :1].copy()).shape)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -51,7 +51,6 @@ def as_float32(X):
     return X.astype(np.float32)
 
 
-@pytest.mark.crossed("name", "d", "form", every=5)
 @pytest.mark.parametrize(
     "form", [np.asarray, as_float32, sparse.csr_matrix, sparse.csr_array, np.asfortranarray]
 )
@@ -101,7 +100,6 @@ def test_threads_do_not_change_a_kernel_matrix(threads):
     np.testing.assert_allclose(kernel(X, Z), formula(X, Z), rtol=1e-10)
 
 
-@pytest.mark.crossed("d", "form", "n_outputs", "backend", every=2)
 @pytest.mark.parametrize("d", [DIRECT, WIDE])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("n_outputs", [1, 7])
@@ -684,6 +682,7 @@ def test_groups_of_columns_the_data_do_not_have_are_refused(group, form):
         _core.kernel_matrix(formula=formula, a=rows, b=rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column",
     [2**40, pytest.param(10**6, marks=pytest.mark.slow), pytest.param(-(2**40), marks=pytest.mark.slow)],

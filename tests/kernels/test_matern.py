@@ -155,6 +155,7 @@ def sample(nu, m=250, seed=0):
     return X, np.linalg.cholesky(K + 1e-10 * np.eye(m)) @ rng.normal(size=m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.3, 0.8, 1.8])
 def test_the_smoothness_is_learnt_from_the_data(nu):
     X, y = sample(nu)

@@ -41,6 +41,7 @@ ONE = [
 LAGS = [0.0, 0.05, 0.4, 1.3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ONE, ids=repr)
 def test_the_density_gives_the_kernel_back_in_one_dimension(kernel):
     """k(r) = 2 ∫_0^∞ S(ω) cos(ωr) dω."""
@@ -56,6 +57,7 @@ def test_the_density_gives_the_kernel_back_in_one_dimension(kernel):
         assert_allclose(2 * (near + far), kernel([[r]], [[0.0]])[0, 0], atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -54,7 +54,6 @@ def test_components_are_those_of_the_equations(kernel, solver):
     same_up_to_sign(model.transform(X_NEW), reference.project(K_new, K, alpha), atol=1e-7)
 
 
-@pytest.mark.crossed("m", "backend", "threads", every=3)
 @pytest.mark.parametrize("m", [2, 3, 65, 700])
 def test_the_core_centres_the_matrix(m, backend, threads):
     points = WIDE[:m]
@@ -179,7 +178,6 @@ def test_the_pre_image_takes_its_width_from_the_components_and_another_kernel_wh
 # The solvers.
 
 
-@pytest.mark.crossed("kernel", "k", every=4)
 @pytest.mark.parametrize("k", [1, 2, 20, 60])
 @pytest.mark.parametrize("kernel", [Gaussian(3.0), Gaussian(1e-3), Linear(), Polynomial(2), Laplace(1.0)])
 def test_the_iterative_solver_finds_what_lapack_finds(kernel, k):

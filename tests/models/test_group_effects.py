@@ -288,6 +288,7 @@ print(status.split("VmHWM:")[1].split()[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_many_levels_need_no_matrix_of_indicators():
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True)

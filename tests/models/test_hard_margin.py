@@ -52,6 +52,7 @@ def test_separable_points_get_the_widest_margin(solver):
     assert model.duality_gap_.max() <= 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "native"])
 def test_free_features_bend_the_widest_margin(solver):
     y = np.where(X[:, 1] > 0.5 * X[:, 0] ** 2 - 1, 1, -1)

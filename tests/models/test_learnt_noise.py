@@ -71,6 +71,7 @@ ACCELERATIONS = [
 # fmt: on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Gaussian(5.0), Matern(5.0)])
 def test_bands_on_mcycle_are_right_in_every_third(kernel):
     x, y = np.array(TIMES)[:, None], np.array(ACCELERATIONS)
@@ -85,6 +86,7 @@ def test_bands_on_mcycle_are_right_in_every_third(kernel):
     assert width[0] < width[1] / 5
 
 
+@pytest.mark.slow
 def test_bands_are_right_where_the_noise_is_known():
     covered, ratios = [], []
     thirds = np.linspace(0, 10, 4)

@@ -210,6 +210,7 @@ def test_breast_cancer_has_the_log_loss_it_can_have():
     assert before > 0.14
 
 
+@pytest.mark.slow
 def test_digits_by_default():
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))

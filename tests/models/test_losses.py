@@ -380,6 +380,7 @@ def test_quantiles_fitted_together_take_kernels_of_every_kind():
 # Outliers, and the scale of the noise.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "sides"), [("huber", (-1, 1)), ("huber", (1,)), ("absolute", (-1, 1))], ids=str
 )
@@ -550,6 +551,7 @@ def test_folds_do_not_depend_on_the_order_of_rows():
     assert_allclose(first.criterion_path_, second.criterion_path_, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_of_many_rows_some_choose():
     X, y = data(1500, d=2)
     model = GRRegressor("gaussian", loss="absolute").fit(X, y)

@@ -62,6 +62,7 @@ def test_the_solution_satisfies_the_optimality_conditions(m, k, seed, gamma, fea
     assert_allclose(model.objective_, [expected])
 
 
+@pytest.mark.slow
 def test_scipy_finds_the_same_minimum():
     X, y = data(20)
     gamma = 1e-2

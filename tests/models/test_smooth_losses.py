@@ -595,6 +595,7 @@ def test_bands_of_observations_are_quantiles_and_never_negative(loss):
         assert np.all(np.mean(draws <= end - 1, axis=0) < level + 0.003)
 
 
+@pytest.mark.slow
 def test_bands_cover_what_they_promise():
     x = np.linspace(0, 10, 300)[:, None]
     mu = np.exp(0.5 + np.sin(x[:, 0]))

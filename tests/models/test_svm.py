@@ -219,6 +219,7 @@ def large():
     return noisy(m=2600, d=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [0, 1, 8])
 def test_many_rounds_end_where_one_method_does(large, n_features):
     X, y = large

@@ -176,6 +176,7 @@ def test_tasks_on_which_nothing_can_be_tried_out_are_named_and_have_no_say():
     assert prior.trust_ == 0.0
 
 
+@pytest.mark.slow
 def test_whole_floats_are_numbers_and_integers_are_classes_unless_labels_says_otherwise():
     rng = np.random.default_rng(13)
     tasks = [(X, np.round(10 * y)) for X, y in (task(rng, 200) for _ in range(8))]

@@ -108,6 +108,7 @@ def test_without_the_word_covariances_are_conditional():
     assert np.linalg.eigvalsh(added).min() > -1e-9
 
 
+@pytest.mark.slow
 def test_error_of_the_estimated_parameters_is_that_of_simulated_data():
     # A process on 20 widths, so that the likelihood is nearly quadratic: its curvature tells the spread.
     X, _ = data(m=200, length=4.0)
@@ -124,6 +125,7 @@ def test_error_of_the_estimated_parameters_is_that_of_simulated_data():
     assert np.mean(logs) == pytest.approx(np.log(0.16 / 200), abs=0.2)
 
 
+@pytest.mark.slow
 def test_coverage_of_a_confounded_coefficient():
     rng = np.random.default_rng(3)
     X = np.linspace(0, 1, 40)[:, None]

@@ -223,6 +223,7 @@ def test_classes_of_towns_are_viewed_as_indicators():
     assert_array_equal(model.predict(towns), towns[:, 0])
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     example = ROOT / "examples" / "documents.py"
     if not example.exists():

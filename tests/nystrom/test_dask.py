@@ -142,6 +142,7 @@ def test_rows_in_memory_still_work():
 # What goes wrong.
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("stage", ["centres", "sums"])
 def test_a_killed_worker_does_not_change_the_answer(client, tmp_path, stage):
@@ -254,6 +255,7 @@ def test_what_dask_cannot_do_is_said():
         on_dask.NystromGRLSClassifier(class_weight="balanced").fit(x, labels)
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     example = ROOT / "examples" / "dask_cluster.py"
     if not example.exists():

@@ -43,6 +43,7 @@ def model(kind=on_dask.NystromGRLSRegressor, **parameters):
     return kind(Gaussian(2.0), **{"features": "linear", "n_centers": 60, **parameters})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [["c0"], ["c0", "c1", "c2"], NAMES])
 def test_frames_that_are_read_from_parquet_stay_together(folder, columns):
     frame = dd.read_parquet(folder / "*.parquet")

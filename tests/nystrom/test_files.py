@@ -332,6 +332,7 @@ print(status.split("VmHWM:")[1].split()[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_files(tmp_path):
     rng = np.random.default_rng(0)

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 from grls.kernels import Gaussian
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of the system as Linux sets them")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="limits of the system as Linux sets them"),
+    pytest.mark.slow,  # large files, many processes
+]
 
 PRELUDE = """
 import os, pickle, resource, signal, sys, threading, time

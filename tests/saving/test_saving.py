@@ -468,6 +468,7 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
     assert [p.name for p in saved.parent.iterdir()] == ["model.grls"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_killed_process_leaves_the_old_file(saved):
     before = saved.read_bytes()

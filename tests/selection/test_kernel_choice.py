@@ -55,6 +55,7 @@ def test_columns_that_matter_are_found_and_the_error_is_lower():
     assert relative[:2].max() < 0.2 * relative[2:].min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [GRLSRegressor, GRLSClassifier])
 @pytest.mark.parametrize("m", [60, 500])
 def test_neither_units_nor_the_order_of_rows_matter(estimator, m):
@@ -178,6 +179,7 @@ def test_columns_are_read_otherwise_where_that_predicts_better(otherwise):
     assert 1 - model.score(new, truth) < 0.5 * (1 - as_they_are.score(new, truth))
 
 
+@pytest.mark.slow
 def test_columns_read_otherwise_in_other_units_and_order(otherwise):
     _, X, y, model = otherwise
     units = 10.0 ** np.array([6, -6, 3, -3])
@@ -220,6 +222,7 @@ def test_columns_read_otherwise_by_other_models(otherwise):
     assert GRRegressor(loss="huber").fit(X, y).score(X, y) > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", READ_OTHERWISE.values(), ids=READ_OTHERWISE)
 @pytest.mark.parametrize("estimator", [GRLSClassifier, GRLogisticClassifier])
 def test_classes_too_may_depend_on_scores_and_labels(estimator, make):
@@ -353,6 +356,7 @@ def test_of_many_columns_one_width_or_the_linear_kernel(form):
     assert np.ndim(radial.kernel_.sigma) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator", [GRLSRegressor, GRLSClassifier, GRRegressor, GRLogisticClassifier, SVMGBClassifier]
 )

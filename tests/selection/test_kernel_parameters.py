@@ -46,7 +46,6 @@ def objective(kernel, names, criterion, X, y, weights=None, form=np.asarray, fea
     return Objective(Parameters(problem.kernel, names, X.shape[1]), problem, y, criterion), problem
 
 
-@pytest.mark.crossed("kernel", "criterion", "weighted", every=2)
 @pytest.mark.parametrize(("kernel", "names"), TUNABLE, ids=lambda value: repr(value))
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -69,7 +68,6 @@ def test_gradients_are_those_of_finite_differences(kernel, names, criterion, wei
     assert_allclose(value, chosen.criterion[0], rtol=1e-9)
 
 
-@pytest.mark.crossed("criterion", "form", "d", "m", "threads", every=3)
 @pytest.mark.parametrize("criterion", ["reml", "loo"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("d", [4, 20])
@@ -473,6 +471,7 @@ print(len(gradient(100).widths[0]))
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_gradient():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -126,6 +126,7 @@ def test_the_criteria_equal_dense_numpy(name, weighted, features):
     assert model.regularization_ == model.regularization_path_[np.argmin(expected)]
 
 
+@pytest.mark.slow
 def test_the_choice_is_the_argmin_of_cross_validated_kernel_ridge():
     X, y, _ = data(50)
     model = GRLSRegressor(KERNEL, features=None, regularization="loo").fit(X, y)

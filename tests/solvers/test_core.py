@@ -75,7 +75,6 @@ def test_phi_prime_reproduces_features_in_any_units(backend, unit):
         assert_allclose(P @ T[pivots] / [1, unit, unit], T / [1, unit, unit], atol=1e-13)
 
 
-@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
 @pytest.mark.parametrize(("m", "l"), CASES)
 def test_assembled_H_and_E_are_eq_11_and_phi_prime(m, l, backend, threads):  # noqa: E741
     Phi, T, _ = problem(m, l)
@@ -103,7 +102,6 @@ def test_null_space_is_orthonormal_and_orthogonal_to_the_features(m, l):  # noqa
     assert np.abs(T.T @ N).max(initial=0) < 1e-13 * np.sqrt(m)
 
 
-@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
 @pytest.mark.parametrize(("m", "l"), CASES)
 def test_orthonormal_assembly_is_the_kernel_matrix_in_the_null_space(m, l, backend, threads):  # noqa: E741
     Phi, T, _ = problem(m, l)
@@ -113,7 +111,6 @@ def test_orthonormal_assembly_is_the_kernel_matrix_in_the_null_space(m, l, backe
     close(H, N.T @ Phi @ N, 1e-12)
 
 
-@pytest.mark.crossed("m", "backend", "threads", every=3)
 @pytest.mark.parametrize("m", [1, *SIZES])
 def test_llt_is_the_cholesky_factor(m, backend, threads):
     A = (problem(m, 0)[0] if m > 1 else np.ones((1, 1))) + 0.1 * np.eye(m)
@@ -123,7 +120,6 @@ def test_llt_is_the_cholesky_factor(m, backend, threads):
     close(L @ L.T, A, 1e-13)
 
 
-@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
 @pytest.mark.parametrize(("m", "l"), CASES)
 def test_exact_solution_solves_the_saddle_point_system(m, l, backend, threads):  # noqa: E741
     Phi, T, y = problem(m, l)
@@ -139,7 +135,6 @@ def test_exact_solution_solves_the_saddle_point_system(m, l, backend, threads): 
     assert np.abs(T.T @ c).max(initial=0) < 1e-11 * np.abs(c).max() * np.sqrt(m)
 
 
-@pytest.mark.crossed("m", "l", "backend", "threads", every=3)
 @pytest.mark.parametrize(("m", "l"), CASES)
 def test_published_solution_is_eqs_26_to_28(m, l, backend, threads):  # noqa: E741
     Phi, T, y = problem(m, l)
@@ -278,7 +273,6 @@ def test_exact_objective_is_never_above_the_published_one():
 
 
 # More outputs than fit into one block column, and borders that cross bands of rows.
-@pytest.mark.crossed("m", "l", "k", "backend", "threads", every=3)
 @pytest.mark.parametrize("k", [1, 3, 70])
 @pytest.mark.parametrize("m", [5, 130, 442, 443, 700])
 @pytest.mark.parametrize("l", [0, 3])
@@ -301,7 +295,7 @@ def test_the_number_of_threads_changes_nothing_but_rounding(solve, backend):
         close(beta, answers[0][1], 1e-11)
 
 
-@pytest.mark.crossed("m", "backend", every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n_threads"), [(1500, 2), (3300, 5)])
 def test_a_large_problem_is_solved_as_well_as_a_small_one(m, n_threads, backend):
     Phi, T, Y = problem(m, 3, 3)
@@ -325,6 +319,7 @@ def test_the_factor_of_a_large_matrix_multiplies_back_to_it():
     close(L @ (L.T @ vectors), A @ vectors, 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "l"),
     [(448, 0), (511, 3), (512, 0), (512, 3), (513, 3), (576, 3), (3071, 3), (3072, 0), (3073, 3)],
