@@ -34,13 +34,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """Share folders of tests out among the cores, where pytest-xdist is there and nobody wants to look on."""
-    options = config.option
+    """Share the tests of a folder or of several files out among the cores, where nobody wants to look on."""
+    options, first = config.option, Path(config.args[0])
     alone = ("usepdb", "trace", "collectonly", "tx")
     if (
         getattr(options, "numprocesses", 0) is None  # no `-n`; 0 without pytest-xdist
         and "PYTEST_XDIST_WORKER" not in os.environ
-        and all(Path(argument).is_dir() for argument in config.args)
+        and (first.is_dir() or len(config.args) > 1)
+        and not any("::" in argument for argument in config.args)
         and not any(config.getoption(name) for name in alone)
         and options.capture != "no"
     ):

@@ -36,7 +36,17 @@ _AHEAD = (
     "sklearn.svm",
 )
 TIME_OVER = "time over"
-_ARGUMENTS = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore::pytest.PytestWarning"]
+_ARGUMENTS = [
+    "-x",
+    "-q",
+    "-p",
+    "no:xdist",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "-W",
+    "ignore::pytest.PytestWarning",
+]
 
 
 def _installed():
