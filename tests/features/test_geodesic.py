@@ -178,6 +178,7 @@ def test_labels_without_meaning_are_not_learnt():
     assert 0.4 < np.mean(out_of_fold == y) < 0.6
 
 
+@pytest.mark.slow
 def test_geodesic_features_help_a_classifier_and_go_into_a_grid():
     arcs, truth, known = moons()
     knn = GeodesicKNN(2, graph_neighbors=3, unlabelled=arcs)

@@ -169,6 +169,7 @@ def test_auto_takes_a_weight_of_two_for_the_row_twice():
     assert_allclose(weighted.predict(X), copied.predict(X), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_auto_leaves_out_features_whose_gain_is_chance():
     rng = np.random.default_rng(2)
     X = rng.uniform(-2, 2, size=(60, 3))

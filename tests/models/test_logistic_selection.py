@@ -193,6 +193,7 @@ def test_classes_that_nothing_confuses_do_not_run_to_the_end_of_the_grid():
         assert np.isfinite(model.dual_coef_).all()
 
 
+@pytest.mark.slow
 def test_breast_cancer_has_the_log_loss_it_can_have():
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)

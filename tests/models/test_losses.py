@@ -419,6 +419,7 @@ def test_outliers_are_told_and_the_fit_is_that_without_them(regularization):
     assert GRRegressor(Gaussian(1.0), delta=0.2).fit(X, y).outliers_.sum() == 0
 
 
+@pytest.mark.slow
 def test_huber_is_nearly_least_squares_without_outliers():
     ratios = []
     for seed in range(8):
@@ -524,6 +525,7 @@ def test_the_curve_of_several_levels_is_the_mean_of_refits(loss):
     assert model.regularization_ == grid[int(np.argmin(errors))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_gamma_found_is_nearly_the_best_by_refits_of_any(loss):
     X, y = data(60, noise=0.5)

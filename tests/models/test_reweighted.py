@@ -35,6 +35,7 @@ def test_a_first_choice_of_gamma_far_too_small_is_not_final():
     assert error(GRRegressor("gaussian").fit(X, y), X_new, true_new) < 1.2 * least_squares
 
 
+@pytest.mark.slow
 def test_outliers_that_are_close_to_one_another_are_not_followed():
     # A tenth of the rows, all in the lowest third of x, on one side: some of them look like the function.
     rng = np.random.default_rng(5003)

@@ -319,6 +319,7 @@ def test_the_curve_is_that_of_refits(loss):
     assert model.regularization_ == grid[int(np.argmin(curve))]
 
 
+@pytest.mark.slow
 def test_rare_counts_left_out_are_as_by_refits():
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 10, (150, 1))

@@ -71,6 +71,7 @@ def test_a_good_prior_helps_with_few_examples(labels):
     assert informed > plain + 0.1
 
 
+@pytest.mark.slow
 def test_tasks_without_structure_leave_the_plain_prior():
     rng = np.random.default_rng(2)
     even = np.full(D, 0.5)
@@ -80,6 +81,7 @@ def test_tasks_without_structure_leave_the_plain_prior():
     assert abs(informed - plain) < 0.01
 
 
+@pytest.mark.slow
 def test_useless_tasks_do_no_harm_beyond_noise():
     rng = np.random.default_rng(3)
     noise = [(X, rng.normal(size=len(X))) for X, _ in (task(rng, 100) for _ in range(8))]
@@ -123,6 +125,7 @@ def test_a_column_no_task_has_gets_the_common_variance():
     assert least < prior.covariance_[0] < most
 
 
+@pytest.mark.slow
 def test_a_mean_is_learnt_where_the_tasks_share_one_and_only_there():
     rng = np.random.default_rng(7)
     shared = rng.normal(size=D)
@@ -155,6 +158,7 @@ def classes_task(seed, k, n=400, d=50):
     return X, np.argmax(X @ (rng.normal(size=(k, d)) * ([2.0] * 5 + [0.02] * (d - 5))).T, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 20])
 def test_tasks_of_many_classes_teach_though_no_draw_of_examples_has_all_of_them(k):
     prior = TransferPrior().fit([classes_task(seed, k) for seed in range(8)])

@@ -214,6 +214,7 @@ def test_columns_read_otherwise_go_with_everything(otherwise, tmp_path):
         assert model.predict(rows, return_gradient=True)[1].shape == rows.shape
 
 
+@pytest.mark.slow
 def test_columns_read_otherwise_by_other_models(otherwise):
     how, X, y, _ = otherwise
     nystrom = NystromGRLSRegressor("auto", n_centers=len(X), random_state=0).fit(X, y)
