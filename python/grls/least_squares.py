@@ -224,11 +224,13 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
         noise=…)`` it multiplies these, so that 1 takes them as they are. None: estimated. Where both
         variances are given they say what γ is, σ²/(κΣw), and `regularization` has nothing to choose; where
         one is given, the other follows from γ.
-    noise : None or "learn", default=None
+    noise : None, "learn" or Kernel, default=None
         "learn": the noise depends on x. The logarithm of its variance is a second kernel machine, a gamma
-        regression of squared leave-one-out residuals with the same kernel, learnt in turns with the model,
-        in a dozen fits or fewer. Bands with `with_noise` are then as wide as the noise is there, and noisier
-        rows count less; see `predict_noise`. Known variances go to ``fit(X, y, noise=…)``.
+        regression of squared leave-one-out residuals, learnt in turns with the model, in a dozen fits or
+        fewer. Its kernel is the same plus one of each column, so that it sees columns too that the model's
+        kernel does not read; or the kernel given here, such as ``Gaussian(2.0).on("depth")``. Bands with
+        `with_noise` are then as wide as the noise is there, and noisier rows count less; see
+        `predict_noise`. Known variances go to ``fit(X, y, noise=…)``.
     keep_factor : bool, default=True
         Whether the factor that variances need, made at the first call that asks for them, is kept for the
         next: 4m² bytes, for each γ. It is not part of a pickle.""",

@@ -53,6 +53,7 @@ _RECORDS = (
     "grls._fourier.plan.SplitSums",
     "grls._fourier.sums.Sums",
     "grls._models.learnt_noise.LearntNoise",
+    "grls._models.learnt_noise.NoiseKernel",
     "grls._models.feature_prior.SplitFeatures",
     "grls._models.group_effects.GroupEffects",
     "grls._models.leverage.Leverage",

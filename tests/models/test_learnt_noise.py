@@ -15,6 +15,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
 
 
 def spread(x):
@@ -195,6 +196,45 @@ def test_any_kernel_will_do(kernel):
     assert variances[-20:].mean() > 4 * variances[:20].mean()
 
 
+def two_labs(m, seed):
+    """Rows of a frame, their function of the first column, and noise by one of the others."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"wave": rng.uniform(0, 6, m), "size": rng.uniform(0, 6, m)})
+    frame["lab"] = rng.choice(["north", "south"], m)
+    return frame, np.sin(frame["wave"].to_numpy()), rng
+
+
+@pytest.mark.parametrize("by", ["size", "lab"])
+@pytest.mark.parametrize(
+    "reader", [Gaussian(1.0).on(["wave"]), Gaussian(1.0).after(StandardScaler()).on(["wave"])]
+)
+def test_noise_sees_columns_that_the_kernel_does_not_read(by, reader):
+    covered = []
+    for seed in range(6):
+        frame, f, rng = two_labs(600, seed)
+        by_lab, by_size = np.where(frame["lab"] == "south", 0.6, 0.1), 0.1 * np.exp(0.35 * frame["size"])
+        spread = by_lab if by == "lab" else by_size.to_numpy()
+        loud, y = spread > spread.mean(), f + spread * rng.normal(size=600)
+        model = GRLSRegressor(reader, regularization="reml", noise="learn").fit(frame[:200], y[:200])
+        mean, std = model.predict(frame[200:], return_std=True, with_noise=True)
+        inside = np.abs(y[200:] - mean) < 1.96 * std
+        covered.append([inside[loud[200:]].mean(), inside[~loud[200:]].mean()])
+    assert_allclose(np.mean(covered, axis=0), 0.95, atol=0.06)
+
+
+def test_the_kernel_of_the_noise_may_be_named():
+    frame, f, rng = two_labs(200, 0)
+    y = f + np.where(frame["size"] > 3, 0.6, 0.1) * rng.normal(size=200)
+    model = GRLSRegressor(Gaussian(1.0).on(["wave"]), noise=Gaussian(2.0).on(["size"])).fit(frame, y)
+    again = pickle.loads(pickle.dumps(model))
+    moved = frame.assign(wave=frame["wave"] + 1, lab="west")
+    assert_allclose(again.predict_noise(moved), model.predict_noise(frame))
+    order = np.argsort(frame["size"].to_numpy())
+    assert model.predict_noise(frame)[order][-30:].mean() > 8 * model.predict_noise(frame)[order][:30].mean()
+    blind = model.set_params(noise=Gaussian(2.0).on(["wave"])).fit(frame, y).predict_noise(frame)
+    assert blind[order][-30:].mean() < 2 * blind[order][:30].mean()
+
+
 def test_a_model_with_learnt_noise_is_kept_and_read():
     X, y = data(60)
     frame = pd.DataFrame({"t": X[:, 0]})
@@ -223,7 +263,7 @@ def test_the_last_fit_says_what_there_is_to_say():
 def test_what_cannot_be_is_said():
     X, y = data(40)
     for parameters, message in [
-        ({"noise": "known"}, 'None or "learn"'),
+        ({"noise": "known"}, 'None or "learn", or a kernel'),
         ({"noise": np.ones(40)}, "known variances of the rows go to"),
         ({"noise": "learn", "formulation": "published"}, "formulation"),
         ({"noise": "learn", "solver": "cg", "regularization": 0.1}, "cholesky"),

@@ -9,12 +9,16 @@ again with the noise of each row. See docs/math.md, section "Noise that is learn
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
 
 from .. import kernels
 from .._selection import smooth
@@ -23,14 +27,14 @@ from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import State
-from .._validation import FloatArray
+from .._validation import FloatArray, is_table_of_numbers
 from .._warnings import muted, warn
 from .cross_validation import leave_out
 from .families import GAMMA
 from .family_loss import FamilyLoss
 from .fitted import FittedProblem
 from .progress import Stages
-from .samples import FreeFeatures, Samples, require_rows_alone, with_noise
+from .samples import FreeFeatures, Samples, given_rows, require_rows_alone, with_noise
 from .smooth_machine import most_rows_to_choose
 from .uncertainty import Uncertainty
 
@@ -38,23 +42,85 @@ _MOST_TURNS, _STEADY = 12, 0.05  # turns at most; mean change of the noise's log
 _UNSTEADY = 0.5  # … that is worth a warning after the last
 _TOLERANCE, _MOST_STEPS = 1e-8, 100
 _LEAST = 1e-6  # share of the mean squared residual: less is a row that was met by chance
+_MOST_COLUMNS, _ROWS_OF_LABEL = 30, 5  # that have a kernel each; rows, on average, that a label needs
 _LARGEST_RATIO = 1e6  # of variances: beyond it rows count for nothing, or for all
+
+
+@dataclass(frozen=True)
+class NoiseKernel:
+    """The sum of the model's kernel and one that reads the rows as they were given; either may be missing."""
+
+    of_model: kernels.Kernel | None
+    X: Any  # (m, d): its points
+    of_rows: kernels.Kernel | None
+    Z: Any  # (m, q): likewise
+
+    def matrix(self) -> FloatArray:
+        """Return its values at the samples, (m, m)."""
+        parts = [(self.of_model, self.X), (self.of_rows, self.Z)]
+        return np.asarray(sum(kernel.matrix(at, at) for kernel, at in parts if kernel is not None))
+
+    def times(self, points: Any, given: Any, c: FloatArray) -> FloatArray:
+        """Return its values at rows and the samples, times c."""
+        out = np.zeros((points.shape[0], c.shape[1]))
+        if self.of_model is not None:
+            out += self.of_model.times(points, self.X, c)
+        if self.of_rows is not None:
+            out += self.of_rows.times(self.of_rows.view(given), self.Z, c)
+        return out
+
+
+def noise_kernel(model: Any, given: Any) -> NoiseKernel:
+    """Return the kernel of the noise: the one that is named, or the model's and one of each column."""
+    X, of_model, of_rows = model.X_fit_, model.kernel_, None
+    names = getattr(model, "feature_names_in_", None)
+    if isinstance(model.noise, str):
+        if not of_model.pairwise and of_model.order != 0:  # known up to polynomials, or not definite
+            of_model = kernels.Gaussian().settled(X, None)
+        if not of_model.pairwise:
+            of_rows = _of_each_column(given)
+    else:
+        of_model, of_rows = None, kernels.as_kernel(model.noise)
+    if of_rows is None:
+        return NoiseKernel(of_model, X, None, None)
+    fitted, Z = of_rows.fit_views(given, feature_names=names)
+    return NoiseKernel(of_model, X, fitted.settled(Z, names), Z)
+
+
+def _of_each_column(given: Any) -> kernels.Kernel | None:
+    """Return a sum of kernels, one for each column of rows as given; None where there is none to read.
+
+    Of numbers a Gaussian kernel, of text that repeats one of labels. Many columns have one kernel together.
+    """
+    if sparse.issparse(given) or getattr(given, "ndim", 2) != 2:
+        return None
+    parts: list[kernels.Kernel] = []
+    for p in range(given.shape[1]):
+        column = _safe_indexing(given, [p], axis=1)
+        if is_table_of_numbers(column):
+            values = np.asarray(column, dtype=np.float64)
+            if np.isfinite(values).all() and np.ptp(values) > 0:
+                parts.append(kernels.Gaussian().on([p]))
+        elif len(set(map(str, np.ravel(np.asarray(column, dtype=object))))) * _ROWS_OF_LABEL <= len(given):
+            parts.append(kernels.Overlap().on([p]))
+    if len(parts) > _MOST_COLUMNS and is_table_of_numbers(given):
+        return kernels.Gaussian("medians")
+    return None if not parts else functools.reduce(operator.add, parts)
 
 
 @dataclass(frozen=True)
 class LearntNoise:
     """σ²(x), up to a factor: exp(Σ_i c_i k(x_i, x) + β)."""
 
-    kernel: kernels.Kernel
-    X: Any  # (m, d)
+    kernel: NoiseKernel
     c: FloatArray  # (m, 1)
     constant: float
     regularization: float
     limits: tuple[float, float]  # of the logarithm, at the samples
 
-    def at(self, points: Any) -> FloatArray:
-        """Return it at checked points, (n,)."""
-        log = self.kernel.times(points, self.X, self.c)[:, 0] + self.constant
+    def at(self, points: Any, given: Any) -> FloatArray:
+        """Return it at rows, (n,): as checked points of the model's kernel, and as they were given."""
+        log = self.kernel.times(points, given, self.c)[:, 0] + self.constant
         return np.asarray(np.exp(np.clip(log, *self.limits)))
 
 
@@ -67,10 +133,12 @@ class LearnsNoise(Uncertainty):
         super()._check_parameters()
         if self.noise is None:
             return
-        if not isinstance(self.noise, str) or self.noise != "learn":
+        if not isinstance(self.noise, kernels.Kernel) and not (
+            isinstance(self.noise, str) and self.noise == "learn"
+        ):
             raise ValueError(
-                f'noise must be None or "learn", got {self.noise!r}; known variances of the rows go to '
-                "fit(X, y, noise=…)"
+                f'noise must be None or "learn", or a kernel to learn it with, got {self.noise!r}; known '
+                "variances of the rows go to fit(X, y, noise=…)"
             )
         if self.formulation != "exact" or self.solver != "cholesky":
             raise ValueError('noise="learn" needs formulation="exact" and solver="cholesky"')
@@ -88,12 +156,16 @@ class LearnsNoise(Uncertainty):
         super()._fit(samples)
         self._learnt_noise = learnt
 
-    def _noise_at(self, noise: Any, points: Any) -> FloatArray:
+    def _noise_at(self, noise: Any, points: Any, X: Any) -> FloatArray:
         if self._learnt_noise is None:
-            return super()._noise_at(noise, points)
+            return super()._noise_at(noise, points, X)
         if noise is not None:
             raise ValueError('the model has learnt the noise (noise="learn"): leave out noise=…')
-        return self._learnt_noise.at(points)
+        return self._noise_shape(points, X)
+
+    def _noise_shape(self, points: Any, X: Any) -> FloatArray:
+        assert self._learnt_noise is not None
+        return self._learnt_noise.at(points, given_rows(X, self._validate(X, reset=False)))
 
     def predict_noise(self, X: Any) -> FloatArray:
         """Return the variance of the noise at any points, of a model that has learnt it.
@@ -123,7 +195,7 @@ class LearnsNoise(Uncertainty):
         points = self._check_new(X)
         if self._learnt_noise is None:
             raise ValueError('predict_noise is for models with noise="learn"')
-        return np.asarray(self._shaped(self._learnt_noise.at(points)[:, None] * self.noise_variance_))
+        return np.asarray(self._shaped(self._noise_shape(points, X)[:, None] * self.noise_variance_))
 
 
 def learn_noise(
@@ -146,7 +218,7 @@ def learn_noise(
             # After two turns the mean of all that follow: models may go back and forth between two ways.
             squares = squares + (_squared_noise(model, units) - squares) / max(turn - 1, 1)
             current = _fit_noise(model, squares, plain, stages)
-        last, noise = noise, current.at(model.X_fit_)
+        last, noise = noise, current.at(model.X_fit_, plain.given)
         change = float(np.mean(np.abs(np.log(noise / last))))
         stages.report(f"noise, turn {turn}: its logarithm changed by {change:.3g} on average")
         if change < _STEADY:
@@ -187,23 +259,20 @@ def _squared_noise(model: Any, units: FloatArray) -> FloatArray:
 
 
 def _fit_noise(model: Any, squares: FloatArray, plain: Samples, stages: Stages) -> LearntNoise:
-    """Return the gamma regression of the squares, with the kernel of the model beside a constant."""
-    kernel, X = model.kernel_, model.X_fit_
-    if not kernel.pairwise and kernel.order != 0:  # known up to polynomials, or not definite
-        kernel = kernels.Gaussian().settled(X, None)
-    m = len(squares)
+    """Return the gamma regression of the squares, with a kernel beside a constant."""
+    kernel, X, m = noise_kernel(model, plain.given), model.X_fit_, len(squares)
     memory.require(8.0 * 3 * m * m, f"learning the noise of {m} samples", "use fewer samples, or noise=None")
-    problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix(X, X)), np.ones((m, 1)), None)
+    problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix()), np.ones((m, 1)), None)
     s = np.ones(m) if plain.weights is None else plain.weights
     loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, np.minimum(1.0, 1.0 / s))
     most = most_rows_to_choose(1, 1)
-    rows = drawn_rows(X, most) if m > most and not kernel.pairwise else None
+    rows = drawn_rows(X, most) if m > most and not model.kernel_.pairwise else None
     part = loss if rows is None else loss.take(rows)
     gammas, _ = smooth.gammas_to_try(16, part.unit(), part.smallest_gamma)
     found = smooth.select(part, gammas, refine=True, check=lambda minima: None, stages=stages)
     gamma = _smoothest(part, found) * float(part.s.sum() / s.sum())
     state = loss.minima(gamma, loss.start(), _TOLERANCE, _MOST_STEPS)[0].state
-    return _normalised(kernel, X, state, s, gamma)
+    return _normalised(kernel, state, s, gamma)
 
 
 def _smoothest(loss: FamilyLoss, found: smooth.SmoothSelection) -> float:
@@ -226,10 +295,10 @@ def _smoothest(loss: FamilyLoss, found: smooth.SmoothSelection) -> float:
     return found.chosen
 
 
-def _normalised(kernel: Any, X: Any, state: State, s: FloatArray, gamma: float) -> LearntNoise:
+def _normalised(kernel: NoiseKernel, state: State, s: FloatArray, gamma: float) -> LearntNoise:
     """Return the noise with a mean logarithm of zero: its scale is estimated with the model."""
     log = state.f[:, 0]
     middle = float(np.average(log, weights=s))
     half = np.log(_LARGEST_RATIO) / 2
     limits = max(float((log - middle).min()), -half), min(float((log - middle).max()), half)
-    return LearntNoise(kernel, X, state.c, float(state.beta[0, 0]) - middle, gamma, limits)
+    return LearntNoise(kernel, state.c, float(state.beta[0, 0]) - middle, gamma, limits)

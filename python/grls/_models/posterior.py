@@ -237,7 +237,7 @@ class PosteriorFunction(RegressionFunction):
         feature_part, learnt_part = self._parts_at(points, T)
         mean = feature_part + learnt_part  # (n, k)
         n_points, n_outputs = mean.shape
-        noise_at = self._noise_at(noise, points) if with_noise else None
+        noise_at = self._noise_at(noise, points, X) if with_noise else None
         self._require_room_for_covariance(n_points)
         posterior = self._posterior(n_points)
         z = rng.standard_normal((n_outputs, n_points, n_draws))

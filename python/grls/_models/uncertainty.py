@@ -211,7 +211,7 @@ class Uncertainty(PosteriorFunction):
         mean = self._shaped(feature_part + learnt_part)
         out: tuple[FloatArray, ...] = (mean,)
         if return_std or return_cov:
-            spread = self._spread_at(points, T, return_cov, with_noise, unconditional, noise)
+            spread = self._spread_at(points, T, return_cov, unconditional, noise, X if with_noise else None)
             out += (spread[..., 0] if mean.ndim == 1 else spread,)
         if return_gradient:
             gradient = function_gradient(self, X)
@@ -219,20 +219,23 @@ class Uncertainty(PosteriorFunction):
         return out if len(out) > 1 else mean
 
     def _spread_at(
-        self, points: Any, T: FloatArray, return_cov: bool, with_noise: bool, unconditional: bool, noise: Any
+        self, points: Any, T: FloatArray, return_cov: bool, unconditional: bool, noise: Any, X: Any
     ) -> FloatArray:
-        """Return standard deviations (n, k) at points, or the covariance (n, n, k)."""
+        """Return standard deviations (n, k) at points, or the covariance (n, n, k).
+
+        With the noise where the rows X as given are not None.
+        """
         variance = self._function_variance(points, T, covariance=return_cov)  # (n[, n], k)
         require_finite(variance)
         if unconditional:
             self._add_estimation_variance(points, T, variance)
-        if with_noise:
+        if X is not None:
             own = np.einsum("iik->ik", variance) if return_cov else variance  # a view
-            own += self._noise_at(noise, points)[:, None] * self.noise_variance_
+            own += self._noise_at(noise, points, X)[:, None] * self.noise_variance_
         return variance if return_cov else standard_deviations(variance)
 
-    def _noise_at(self, noise: Any, points: Any) -> FloatArray:
-        """Return the noise at new points, checked, in units of `noise_variance_`, (n,)."""
+    def _noise_at(self, noise: Any, points: Any, X: Any) -> FloatArray:
+        """Return the noise at new points, checked, which are rows X, in units of `noise_variance_`, (n,)."""
         n_rows = int(points.shape[0])
         if noise is None:
             if self._knows_noise:
