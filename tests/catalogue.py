@@ -338,6 +338,8 @@ TUNABLE = [
     (Wendland([1.1, 1.2, 0.9], 1), ["sigma"]),
     (0.7 * Overlap() + Categorical(0.6) + Gaussian(0.5), ["k1__k1__scale", "k1__k2__sigma", "k2__sigma"]),
     (Categorical(WIDTHS) + Gaussian(0.5), ["k1__sigma"]),
+    (Categorical(WIDTHS, shared=False) + Gaussian(0.5), ["k1__sigma"]),
+    (Categorical(0.8, shared=False) + Gaussian(0.5), ["k1__sigma"]),
     (
         Sphere(Gaussian(0.01) + 0.5 * Matern(0.02, 1.3)).on([0, 2]),
         ["kernel__kernel__k1__sigma", "kernel__kernel__k2__scale", "kernel__kernel__k2__kernel__nu"],

@@ -337,3 +337,16 @@ def test_parameters_are_tuned_without_loss(kernel, criterion):
     )
     assert model.predict(X).shape == (120,)
     assert grls.NystromGRLSRegressor(model.kernel_, n_centers=40).fit(X, y).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("sigma", [1.7, [0.5, 2.0, 1.1]], ids=["one width", "widths"])
+def test_without_what_labels_share_the_kernel_runs_from_zero_to_one(sigma):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(30, 3)).astype(float)
+    rho = np.exp(-np.sum(1 / np.broadcast_to(sigma, 3)))
+    K = Categorical(sigma, shared=False)(X)
+    assert_allclose(K, (reference.categorical(X, X, np.broadcast_to(sigma, 3)) - rho) / (1 - rho), atol=1e-14)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+    assert_allclose(Categorical(0.3, shared=False).on([1])(X), Overlap().on([1])(X))
+    with pytest.raises(ValueError, match=r"Categorical\.shared must be"):
+        Categorical(shared="no")(X)

@@ -21,7 +21,7 @@ from grls import summary as summary_module
 from grls._warnings import recorded, warn
 from grls.exceptions import ConfoundedFeaturesWarning, DependentFeaturesWarning
 from grls.features import Columns, EstimatorFeatures, Groups
-from grls.kernels import Gaussian, Laplace, Linear, Log, Matern, Periodic, Precomputed, ThinPlate
+from grls.kernels import Categorical, Gaussian, Laplace, Linear, Log, Matern, Periodic, Precomputed, ThinPlate
 from grls.summary import Table, Value, Values
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -824,3 +824,65 @@ def test_only_parameters_at_a_bound_are_told_to_be_at_one():
     summary = model.fit(x, np.sin(x[:, 0]) + 0.1 * rng.normal(size=60)).summary()
     assert "At a bound" not in str(summary)
     assert np.isfinite(np.asarray(summary.scale["2.5 %"], dtype=float)).all()
+
+
+def mixed_data(n_groups=18, n_rows=10):
+    rng = np.random.default_rng(1)
+    group, day = np.repeat(np.arange(n_groups), n_rows), np.tile(np.arange(float(n_rows)), n_groups)
+    own = rng.normal(size=(2, n_groups))[:, group]
+    y = 250 + 10.5 * day + 25 * own[0] + 6 * own[1] * day + 25 * rng.normal(size=len(day))
+    return pd.DataFrame({"day": day, "subject": [f"s{g}" for g in group], "y": y})
+
+
+def test_labels_are_the_random_intercept_and_slope_of_a_mixed_model():
+    mixedlm = pytest.importorskip("statsmodels.formula.api").mixedlm
+    frame = mixed_data()
+    labels = Categorical().on(["subject"])
+    options = {"features": Columns(["day"]), "regularization": "reml"}
+    model = GRLSRegressor(labels, **options).fit(frame[["day", "subject"]], frame["y"])
+    summary = model.summary(False, n_simulations=0)
+    peer = mixedlm("y ~ day", frame, groups="subject").fit()
+    assert_allclose(summary.coefficients["coefficient"], peer.fe_params, rtol=1e-6)
+    assert_allclose(summary.coefficients["SE"], peer.bse_fe, rtol=1e-3)
+    assert_allclose(summary.scale["estimate"], [peer.scale, peer.cov_re.iloc[0, 0]], rtol=1e-3)
+    assert summary.restricted_log_likelihood == pytest.approx(peer.llf, abs=1e-4)
+    slopes = Categorical().on(["subject"]) * Linear().on(["day"])
+    model = GRLSRegressor(labels + 0.05 * slopes, optimize=True, **options)
+    summary = model.fit(frame[["day", "subject"]], frame["y"]).summary(False, n_simulations=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vc = {"a": "1", "b": "0 + day"}
+        peer = mixedlm("y ~ day", frame, groups="subject", vc_formula=vc, re_formula="0").fit()
+    assert_allclose(summary.coefficients["SE"], peer.bse_fe, rtol=2e-3)
+    noise, intercept, scale = summary.scale["estimate"]
+    assert_allclose([noise, intercept, intercept * scale], [peer.scale, *peer.vcomp], rtol=1e-2)
+    assert summary.restricted_log_likelihood == pytest.approx(peer.llf, abs=1e-4)
+
+
+def test_what_labels_share_is_kept_where_it_was_asked_for_and_told():
+    frame = mixed_data()
+    X, y = frame[["day", "subject"]], frame["y"]
+    kernel = Categorical(1.0, shared=True).on(["subject"])
+    options = {"features": Columns(["day"]), "regularization": "reml"}
+    with pytest.warns(ConfoundedFeaturesWarning, match="the intercept, is hardly determined"):
+        kept = GRLSRegressor(kernel, **options).fit(X, y)
+    without = GRLSRegressor(Categorical(1.0).on(["subject"]), **options).fit(X, y)
+    assert_allclose(kept.predict(X), without.predict(X), rtol=1e-6)
+    assert kept.kernel_variance_[0] == pytest.approx(without.kernel_variance_[0] / -np.expm1(-1.0), rel=1e-4)
+    assert kept.feature_coef_std_[0] > 1.5 * without.feature_coef_std_[0]
+    with pytest.warns(ConfoundedFeaturesWarning, match="a linear trend is hardly determined"):
+        GRLSRegressor(kernel * Linear().on(["day"]), **options).fit(X, y)
+    # in a product with a curve, and without a constant, it is nobody else's
+    for parameters in ({"kernel": kernel * Gaussian(3.0).on(["day"])}, {"features": None}):
+        GRLSRegressor(**{"kernel": kernel, **options, **parameters}).fit(X, y)
+
+
+def test_a_constant_that_the_kernel_can_express_is_noted():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 6, size=60))[:, None]
+    y = np.exp(x[:, 0]) + 0.1 * rng.normal(size=60)
+    smooth = GRLSRegressor(Gaussian(3.0), regularization="reml").fit(x, y)
+    note = "the intercept is hardly determined"
+    assert note in " ".join(smooth.summary(n_simulations=0).notes)
+    rough = GRLSRegressor(Gaussian(0.1), regularization="reml").fit(x, rng.normal(size=60))
+    assert note not in " ".join(rough.summary(n_simulations=0).notes)

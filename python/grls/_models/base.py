@@ -29,6 +29,7 @@ from .._warnings import warn
 from ..exceptions import DependentFeaturesWarning, ExtrapolationWarning
 from ..kernels.origin import about_the_data
 from ..kernels.polynomials import require_polynomials
+from ..kernels.shared_part import leave_out_shared_parts
 from .leverage import Leverage
 from .parts import Decomposition, Term, feature_groups, group_columns
 from .progress import Stages
@@ -418,8 +419,13 @@ class KernelMachine(FeatureMachine, KernelEstimator):
         require_polynomials(kernel, samples.X, spanned, None if names is None else list(names))
         free = self._moves_kernel()
         training.kernel = about_the_data(training.kernel, samples.X, spanned, free=free)
+        if free and self._reads_coefficients:
+            leave_out_shared_parts(training.kernel, samples.X, spanned)
         self._stages.done("kernel")
         return training
+
+    #: Whether a fit says how sure its coefficients and variances are.
+    _reads_coefficients = False
 
     def _moves_kernel(self) -> bool:
         """Whether a linear kernel beside a constant may be taken about any centre: the model is the same."""

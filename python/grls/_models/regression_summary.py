@@ -305,7 +305,7 @@ class UncertainSummary(RegressionSummary, Uncertainty):
             degrees = error.degrees_of_freedom(lambda end: shown(end)[1], self.degrees_of_freedom_)
             for slope in error.slopes(lambda end: shown(end)[0]):
                 variances = variances + slope**2
-        note = " ".join([f"{note}.", *shown.notes])
+        note = " ".join([f"{note}.", *shown.notes, shown.on_the_constant(self)]).rstrip()
         return CoefficientErrors(np.sqrt(np.maximum(variances, 0)), degrees, note, values)
 
     def _has_likelihood(self) -> bool:

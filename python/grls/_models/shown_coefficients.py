@@ -21,6 +21,7 @@ from ..kernels import Precomputed
 from ..kernels.polynomials import needed_polynomials
 from .fitted import FittedProblem
 from .samples import FreeFeatures
+from .uncertainty import INFLATED
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,24 @@ class ShownCoefficients:
         if model._undefined and self.problem is None:
             variances[model._undefined] = np.nan
         return values, variances
+
+    def on_the_constant(self, model: Any) -> str:
+        """Return what to say of a constant that is the kernel's as well, or "".
+
+        It is no warning of the fit: predictions do without, and next to most kernels a constant stands by
+        default.
+        """
+        T, support = model._T_fit, model.feature_support_
+        constant = np.flatnonzero(support & (np.ptp(T, axis=0) == 0))
+        if not len(constant) or self.problem is not None or isinstance(model.features_, Groups):
+            return ""
+        shape = (len(support), len(model.kernel_variance_))
+        inflation, std = (
+            np.asarray(values).reshape(shape)[constant[0], self.output]
+            for values in (model.feature_inflation_, model.feature_coef_std_)
+        )
+        unknown = inflation > INFLATED and std > model._targets_fit[:, self.output].std()
+        return "The kernel can express a constant too: the intercept is hardly determined." if unknown else ""
 
     def __call__(self, end: Refit) -> tuple[FloatArray, FloatArray]:
         """Return the same of a refit."""

@@ -23,11 +23,13 @@ from .posterior import PosteriorFunction
 from .samples import FreeFeatures, Training, noise_variances
 
 _TINY = float(np.finfo(np.float64).tiny)
-_INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
+INFLATED = 10.0  # times the variance that a coefficient has beside a known kernel part: the kernel's doing
 
 
 class Uncertainty(PosteriorFunction):
     """A regressor of least squares with predictive variances and standard errors."""
+
+    _reads_coefficients = True
 
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
         # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
@@ -74,12 +76,12 @@ class Uncertainty(PosteriorFunction):
             with np.errstate(divide="ignore", invalid="ignore"):
                 inflation[kept] = own / alone
         self.feature_inflation_ = np.ascontiguousarray(self._per_output(inflation))
-        if not (inflation > _INFLATED).any():
+        if not (inflation > INFLATED).any():
             return
         std = np.sqrt(np.maximum(np.diagonal(computed, axis1=1, axis2=2).T, 0))
         # Large, and large because of the kernel: features may be ill-determined by themselves.
         large = std * _spread(T, samples.weights)[:, None] > _spread(samples.targets, samples.weights)
-        confounded = np.any(large & (inflation > _INFLATED), axis=1)
+        confounded = np.any(large & (inflation > INFLATED), axis=1)
         confounded[self._undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])

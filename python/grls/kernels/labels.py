@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .base import Kernel
 from .lowering import Columns, Lowering
 from .radial import Radial
@@ -56,6 +58,11 @@ class Categorical(Radial):
     sigma : float, array-like of shape (d,), "median" or "medians", default="median"
         The width, or one width per column; "median" takes the median number of columns in which distinct
         training rows differ, "medians" d for each column.
+    shared : bool or "auto", default="auto"
+        Whether the kernel keeps ρ = exp(−Σ_c 1/σ_c), which any two rows have in common. Without it the kernel
+        is (k − ρ)/(1 − ρ): of one column that is `Overlap`, a random effect of each label, and σ then says
+        nothing. "auto" keeps it, but `GRLSRegressor` leaves it out beside free features that say the same:
+        where labels are a summand beside a constant, or times `Linear` beside a trend in its columns.
 
     Examples
     --------
@@ -68,6 +75,10 @@ class Categorical(Radial):
 
     _term = "hamming"
 
+    def __init__(self, sigma: Any = "median", shared: bool | str = "auto") -> None:
+        super().__init__(sigma)
+        self.shared = shared
+
     @property
     def compares_labels(self) -> bool:
         """It does nothing else."""
@@ -76,6 +87,26 @@ class Categorical(Radial):
     @property
     def _metric(self) -> str:
         return "hamming"
+
+    def _lower(self, lowering: Lowering, columns: Columns) -> None:
+        if self.shared not in (True, False, "auto"):
+            raise ValueError(f'Categorical.shared must be True, False or "auto", got {self.shared!r}')
+        if self.shared is not False:
+            super()._lower(lowering, columns)
+            return
+        widths = np.array(self.widths(lowering.width_of(columns)))
+        if len(widths) == 1:
+            lowering.term("overlap", columns, 1.0, owner=self)
+            return
+        super()._lower(lowering, columns)
+        rest = -np.expm1(-np.sum(1 / widths))  # 1 − ρ
+        slopes = (1 - rest) / widths**2 / rest**2  # of 1 / (1 − ρ), by each width
+        lowering.series(
+            [1 - 1 / rest, 1 / rest],
+            owner=self,
+            tunes={"coefficients": "sigma"},
+            chain=lambda by: (by[1] - by[0]) * slopes,
+        )
 
     def tuning_bounds(self, parameter: str, X: Any) -> tuple[Any, Any]:
         """Return widths from where labels that differ have nothing in common to where they are alike."""

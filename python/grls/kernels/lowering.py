@@ -153,9 +153,16 @@ class Lowering:
         """Push an operation on what was pushed before."""
         self._push((name, 0, a, 0.0, degree), None, owner, tunes)
 
-    def series(self, coefficients: list[float], *, owner: Kernel, tunes: dict[str, str]) -> None:
-        """Push a power series of what was pushed last."""
-        self._push(("series", len(self._series), 0.0, 0.0, 0), None, owner, tunes)
+    def series(
+        self,
+        coefficients: list[float],
+        *,
+        owner: Kernel,
+        tunes: dict[str, str],
+        chain: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> None:
+        """Push a power series of what was pushed last; `chain`: see `Link`."""
+        self._push(("series", len(self._series), 0.0, 0.0, 0), None, owner, tunes, chain)
         self._series.append(coefficients)
 
     def _push(
@@ -164,12 +171,13 @@ class Lowering:
         columns: Columns,
         owner: Kernel | None,
         tunes: dict[str, str] | None,
+        chain: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
         for slot, parameter in (tunes or {}).items():
             assert owner is not None
             index = step[1] if slot in GROUP_SLOTS else len(self._steps)
             seen = None if self._map is None else self._map[0].seen
-            self.links.append(Link(owner, parameter, slot, index, columns, seen))
+            self.links.append(Link(owner, parameter, slot, index, columns, seen, chain))
         self._steps.append(step)
 
     def written(self) -> tuple[Any, ...]:
