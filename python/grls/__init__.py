@@ -107,7 +107,10 @@ _HOMES = {
     "save": "saving",
     "to_onnx": "_onnx",
 }
-_MODULES = ("conformal", "core", "dask", "datasets", "features", "kernels", "plotting", "saving", "summary")
+_MODULES = (
+    *("conformal", "core", "dask", "datasets", "exceptions"),
+    *("features", "kernels", "plotting", "saving", "summary"),
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -120,7 +123,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_MODULES})
+    return [*__all__, *_MODULES]
 
 
 __all__ = [

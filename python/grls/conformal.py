@@ -48,6 +48,7 @@ from .features import Indicators
 from .least_squares import GRLSRegressor
 
 __all__ = ["ConformalRegressor", "CoverageReport"]
+__dir__ = __all__.copy
 
 _NOISE = 1e-9  # of the scores' range: what parts ties where bands are randomised
 _FOLDS_OF_TUNING = 5

@@ -62,6 +62,7 @@ __all__ = [
     "solve_published",
     "svm_gb_qp",
 ]
+__dir__ = __all__.copy
 
 
 def _features(T: ArrayLike) -> tuple[FloatArray, float]:

@@ -51,6 +51,7 @@ from ._validation import shown
 from ._warnings import held, recorded, warn
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
+__dir__ = __all__.copy
 
 _HEADER = ("n_features_in_", "feature_names_in_", "_y_shape")  # what a block tells of all blocks
 _Told = list[tuple[str, type[Warning]]]  # what tasks warned of

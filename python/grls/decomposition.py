@@ -28,6 +28,7 @@ from .kernels.origin import about_the_data
 from .least_squares import GRLSRegressor
 
 __all__ = ["KernelPCA"]
+__dir__ = __all__.copy
 
 _PAIRED = 4000  # rows whose pairs stand for all pairs
 _BLOCK = 2**24  # values of Nyström features at a time: 128 MiB

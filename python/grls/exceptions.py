@@ -16,6 +16,7 @@ __all__ = [
     "SolverError",
     "VersionWarning",
 ]
+__dir__ = __all__.copy
 
 
 class ConfoundedFeaturesWarning(UserWarning):

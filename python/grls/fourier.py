@@ -35,6 +35,7 @@ from ._warnings import recorded, warn
 from .exceptions import NotPositiveDefiniteError
 
 __all__ = ["FourierGRLSRegressor"]
+__dir__ = __all__.copy
 
 _FAR = (1e-2, 1e-1)  # of the targets' spread: least and most of 10 tol that a fit may be from the exact one
 

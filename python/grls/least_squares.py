@@ -23,6 +23,7 @@ from ._validation import (
 )
 
 __all__ = ["GRLSClassifier", "GRLSRegressor"]
+__dir__ = __all__.copy
 
 
 _PARAMETERS = """Parameters

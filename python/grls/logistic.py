@@ -38,6 +38,7 @@ from ._solvers.newton import Minimum, State
 from ._validation import FloatArray, choice, integer, number_or_choice, real
 
 __all__ = ["GRLogisticClassifier"]
+__dir__ = __all__.copy
 
 # Where features alone separate the classes, a run that stopped has driven some samples beyond this.
 _SUSPICIOUS = 8.0

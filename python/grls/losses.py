@@ -44,6 +44,7 @@ from ._warnings import muted
 from .summary import Summary
 
 __all__ = ["GRRegressor"]
+__dir__ = __all__.copy
 
 # Who fits a loss that is made of pieces: from the model and its training data to coefficients. Smooth ones
 # are `FAMILIES`, and Newton's method fits them all.

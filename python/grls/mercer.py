@@ -17,6 +17,7 @@ from ._validation import FloatArray, integer, require_two_samples
 from .kernels.origin import about_the_data
 
 __all__ = ["MercerExpansion"]
+__dir__ = __all__.copy
 
 
 class MercerExpansion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):

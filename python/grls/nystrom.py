@@ -28,6 +28,7 @@ from ._validation import FloatArray
 from .features._labels import require_labels
 
 __all__ = ["NystromGRLSClassifier", "NystromGRLSRegressor"]
+__dir__ = __all__.copy
 
 _PARAMETERS = """Parameters
     ----------

@@ -35,6 +35,7 @@ from ._validation import FloatArray, choice, integer, number_or_choice, real
 from ._warnings import recorded, warn
 
 __all__ = ["NystromGRRegressor"]
+__dir__ = __all__.copy
 
 
 class NystromGRRegressor(RegressionFunction, CentreMachine):

@@ -26,6 +26,7 @@ from ._validation import FloatArray, choice, integer, real, sample_weights
 from ._warnings import warn
 
 __all__ = ["OneClassSVMGB"]
+__dir__ = __all__.copy
 
 _ROUNDING = 1e-10  # of a coefficient's range: what is nearer to a bound is at the bound
 _NEAR, _CLEARANCE = 1e-6, 0.25  # of it, as far as the threshold goes; what that may cost, in shares of `tol`

@@ -47,6 +47,7 @@ from .summary import Table
 from .transfer import TransferPrior
 
 __all__ = ["LowRankCovariance", "PriorRLSClassifier", "PriorRLSRegressor"]
+__dir__ = __all__.copy
 
 _MOST_SHOWN = 2000  # weights that a summary has a table of
 

@@ -37,6 +37,7 @@ from ._warnings import filtered, warn
 from .exceptions import VersionWarning
 
 __all__ = ["load", "read_header", "save"]
+__dir__ = __all__.copy
 
 FORMAT = 1
 

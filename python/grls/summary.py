@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Summary", "Table", "Value", "Values"]
+__dir__ = __all__.copy
 
 _WIDTH = 80
 _MOST_ROWS = 60  # of a table that is printed; `to_frame` has them all

@@ -39,6 +39,7 @@ from .features._labels import require_labels
 from .kernels.polynomials import needed_polynomials
 
 __all__ = ["SVMGBClassifier"]
+__dir__ = __all__.copy
 
 
 class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):

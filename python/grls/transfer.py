@@ -23,6 +23,7 @@ from ._versions import Versioned
 from ._warnings import warn
 
 __all__ = ["TransferPrior"]
+__dir__ = __all__.copy
 
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _TRUSTS = (0.0, 0.5, 1.0)

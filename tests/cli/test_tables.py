@@ -219,3 +219,35 @@ def test_names_with_line_breaks(separator):
     frame.to_csv("data.csv", index=False, sep=separator)
     run("fit", "data.csv", *FIT, "-q")
     assert grls.load("model.grls")[0].numbers == ["x, in\nmetres", "dist"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet"])
+def test_no_rows_give_predictions_without_rows(model, ending):
+    TABLE[:0].to_csv("none.csv", index=False)
+    out = f"out.{ending}"
+    told = run("predict", model, "none.csv", "--std", "--keep", "soil", "--out", out).stderr
+    assert "0 rows written" in told
+    read = pd.read_parquet(out) if ending == "parquet" else pd.read_csv(out, sep=None, engine="python")
+    assert (list(read.columns), len(read)) == (["soil", "prediction", "std"], 0)
+    assert run("predict", model, "none.csv").stdout == "prediction\n"
+    for command in (("fit", "none.csv", *FIT), ("cv", "none.csv", "--target", "zinc")):
+        assert "none.csv has no rows" in refused(*command)
+
+
+def test_rows_that_all_have_blanks_are_predicted_as_blanks(model):
+    TABLE[:3].assign(dist=np.nan).to_csv("blank.csv", index=False)
+    printed = run("predict", model, "blank.csv", "--missing", "blank", "--keep", "x").stdout
+    assert [line.rpartition(",")[2] for line in printed.splitlines()] == ["prediction", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        (("--target", "soil", "--model", "svm"), "SVMGBClassifier"),
+        (("--target", "zinc", "--drop", "soil", "--loss", "quantile"), "GRRegressor"),
+    ],
+)
+def test_a_summary_that_a_model_does_not_have_is_refused_before_the_fit(data, options, kind):
+    said = refused("fit", data, *options, "--out", "other.grls", "--summary")
+    assert f"{kind} has no summary: leave out --summary" in said
+    assert not Path("other.grls").exists()

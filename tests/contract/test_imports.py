@@ -1,5 +1,7 @@
 """What `import grls` brings along."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
@@ -43,3 +45,24 @@ def test_models_are_imported_when_they_are_asked_for(brought):
         grls.GRLSRegresor  # noqa: B018
     with pytest.raises(ImportError, match="GRLSRegresor"):
         exec("from grls import GRLSRegresor")
+
+
+def public_modules():
+    """Return all that have names without underscores and say what they offer."""
+    found = [grls]
+    for each in pkgutil.walk_packages(grls.__path__, "grls."):
+        if not any(part.startswith("_") for part in each.name.split(".")):
+            module = importlib.import_module(each.name)
+            found += [module] if hasattr(module, "__all__") else []
+    return found
+
+
+def test_dir_shows_what_a_module_offers_and_nothing_that_it_imports():
+    modules = public_modules()
+    assert len(modules) > 30
+    for module in modules:
+        inner = {*dir(module)} - {*module.__all__}
+        offered = {f"grls.{name}" for name in inner} <= {each.__name__ for each in modules}
+        assert offered if module is grls else not inner, (module.__name__, inner)
+        for name in dir(module):
+            assert hasattr(module, name), (module.__name__, name)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from catalogue import FORMULAS
+from fresh import failures
 from grls import (
     GRLogisticClassifier,
     GRLSClassifier,
@@ -297,6 +298,28 @@ def double(X):
 def test_what_does_not_convert_is_named(model, said):
     with pytest.raises(NotImplementedError, match=said):
         grls.to_onnx(model())
+
+
+def test_a_graph_is_written_to_a_path_as_well(tmp_path):
+    model = GRLSRegressor(Gaussian(1.0)).fit(X, y)
+    for path in (tmp_path / "model.onnx", str(tmp_path / "model.onnx")):
+        proto = grls.to_onnx(model, path)
+        assert (tmp_path / "model.onnx").read_bytes() == proto.SerializeToString()
+    (tmp_path / "other.onnx").write_text("before")
+    with pytest.raises(NotImplementedError):
+        grls.to_onnx(KernelPCA(2).fit(X), tmp_path / "other.onnx")
+    assert (tmp_path / "other.onnx").read_text() == "before"
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        grls.to_onnx(model, tmp_path / "nowhere" / "model.onnx")
+
+
+def test_a_new_process_loads_a_model_and_writes_its_graph(tmp_path):
+    model = make_pipeline(StandardScaler(), GRLSClassifier(Gaussian(1.0), features="linear"))
+    grls.save(model.fit(POINTS, NAMES), tmp_path / "model.grls")
+    program = f"import grls; grls.to_onnx(grls.load({str(tmp_path / 'model.grls')!r}), "
+    assert failures({"graph": program + f"{str(tmp_path / 'model.onnx')!r})"}) == {}
+    written = ort.InferenceSession((tmp_path / "model.onnx").read_bytes(), providers=["CPUExecutionProvider"])
+    assert_array_equal(written.run(["label"], {"X": NEW_POINTS})[0], model.predict(NEW_POINTS))
 
 
 def test_a_model_must_be_fitted():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from glob import glob, has_magic
@@ -45,7 +48,8 @@ class Files:
     path : str, path or sequence of these
         A file, a folder, or a pattern such as ``"data/*.parquet"``. Parquet (.parquet, .pq), CSV with a
         header (.csv, .csv.gz) and Arrow files (.arrow, .feather, .ipc) are read, in the order of their names.
-        What a column of CSV holds is told from the first MiB; whole numbers there may have decimals later.
+        What a column of CSV holds is told from the first MiB; whole numbers there may have decimals later,
+        and a column that is empty there, or in one of the files, holds what it does elsewhere.
     columns : str or sequence of str, default=None
         The columns that are predictors. None: all that are not targets, weights or left out, nor the index
         of a data frame of pandas.
@@ -147,28 +151,48 @@ class Reader:
     one_target: bool
     weight: str | None
     keep: Sequence[str] = ()
-    # Columns of CSV with whole numbers in the first MiB, all that Arrow looks at, and decimals further down.
-    # Others stay whole: labels and levels are what they are in memory.
-    decimals: dict[Path, list[str]] = field(default_factory=dict)
+    # Types of columns of CSV that are not those of the first MiB, all that Arrow looks at: whole numbers with
+    # decimals further down, columns that are empty there. Others stay whole: labels and levels are what they
+    # are in memory.
+    types: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[FileBlock]:
         """Read the files one after the other: no more than some blocks of one of them are in memory."""
-        pa = _arrow()
-        first: tuple[Path, dict[str, bool]] | None = None
         n_rows = 0
-        paths = self.files.paths()
-        for path in paths:
-            source = _opened(pa, path, self.decimals.get(path, ()))
-            predictors = self._predictors(path, source.schema)
-            kinds = {name: _is_number(pa, source.schema.field(name).type) for name in predictors}
-            if first is None:
-                first = path, kinds
-            self._require_like(path, kinds, first)
-            for block in self._blocks(pa, path, source, list(first[1])):
-                n_rows += block.X.shape[0]
-                yield block
+        for block in self.blocks():
+            n_rows += block.X.shape[0]
+            yield block
         if n_rows == 0:
+            paths = self.files.paths()
             raise ValueError(f"{_named(paths)} no rows: nothing is there to read")
+
+    def blocks(self) -> Iterator[FileBlock]:
+        """Read the files; there may be no rows."""
+        pa, paths = _arrow(), self.files.paths()
+        expected = self._kinds(pa, paths)
+        for path in paths:
+            schema = _opened(pa, path).schema
+            kinds = {name: _kind(pa, path, schema.field(name)) for name in self._predictors(path, schema)}
+            self._require_like(path, kinds, paths[0], expected)
+            for name, kind in kinds.items():
+                elsewhere = expected[name][0]
+                if kind == EMPTY and elsewhere in (NUMBERS, TEXT):
+                    wanted = pa.float64() if elsewhere == NUMBERS else pa.string()
+                    self.types.setdefault(path, {}).setdefault(name, wanted)
+            source = _opened(pa, path, self.types.get(path))
+            yield from self._blocks(pa, path, source, list(expected))
+
+    def _kinds(self, pa: Any, paths: list[Path]) -> dict[str, tuple[str, Path]]:
+        """Return what the predictors hold, and in which file: the first where they are not empty."""
+        kinds: dict[str, tuple[str, Path]] = {}
+        for path in paths:
+            schema = _opened(pa, path).schema
+            for name in [name for name in kinds if name in schema.names] or self._predictors(path, schema):
+                if name not in kinds or kinds[name][0] == EMPTY:
+                    kinds[name] = _kind(pa, path, schema.field(name)), path
+            if all(kind != EMPTY for kind, _ in kinds.values()):
+                break
+        return kinds
 
     def _predictors(self, path: Path, schema: Any) -> list[str]:
         names = list(schema.names)
@@ -190,9 +214,10 @@ class Reader:
         return predictors
 
     @staticmethod
-    def _require_like(path: Path, kinds: dict[str, bool], first: tuple[Path, dict[str, bool]]) -> None:
-        """ValueError where a file has other columns than the first, or text where that has numbers."""
-        start, expected = first
+    def _require_like(
+        path: Path, kinds: dict[str, str], start: Path, expected: dict[str, tuple[str, Path]]
+    ) -> None:
+        """ValueError where a file has other columns than the first, or text where others have numbers."""
         missing, more = [n for n in expected if n not in kinds], [n for n in kinds if n not in expected]
         if missing:
             raise ValueError(f"{path}: there is no column {missing[0]!r}, which {start} has")
@@ -201,10 +226,12 @@ class Reader:
                 f"{path}: the column {more[0]!r} is not in {start}; name the predictors with "
                 "Files(path, columns=[…]), or leave it out with exclude="
             )
-        for name, is_number in expected.items():
-            if kinds[name] != is_number:
-                words = ("text", "numbers") if is_number else ("numbers", "text")
-                raise ValueError(f"{path}: the column {name!r} holds {words[0]}, and {words[1]} in {start}")
+        for name, (kind, where) in expected.items():
+            if kinds[name] not in (kind, EMPTY):
+                raise ValueError(
+                    f"{path}: the column {name!r} holds {kinds[name]}, and {kind} in {where}; mend it, or "
+                    f"leave it out with Files(path, exclude={name!r})"
+                )
 
     def _blocks(self, pa: Any, path: Path, source: Any, predictors: list[str]) -> Iterator[FileBlock]:
         columns = list(dict.fromkeys([*predictors, *self.targets, *self.keep]))
@@ -229,16 +256,27 @@ class Reader:
                 source = self._reopened(pa, path, source.schema, error)
 
     def _reopened(self, pa: Any, path: Path, schema: Any, error: Exception) -> Any:
-        """Return a CSV file that reads as numbers what was refused as no whole number; else ValueError."""
+        """Return a CSV file with a wider type for the column that was refused; else ValueError.
+
+        Whole numbers become numbers, and what was empty so far becomes numbers, or else text.
+        """
         name = _column_of(str(error), list(schema.names))
         # What is kept is written with the type that its first rows have.
-        if name is None or name in self.keep or not pa.types.is_integer(schema.field(name).type):
-            raise ValueError(f"{path}: {_with_remedy(str(error), name)}") from error
-        self.decimals.setdefault(path, []).append(name)
-        return _opened(pa, path, self.decimals[path])
+        wider: Any = None
+        if name is not None and name not in self.keep:
+            at_first, now = _opened(pa, path).schema.field(name).type, schema.field(name).type
+            if pa.types.is_null(now) or pa.types.is_integer(now):
+                wider = pa.float64()
+            elif pa.types.is_null(at_first) and not pa.types.is_string(now):
+                wider = pa.string()
+        if name is None or wider is None:
+            raise ValueError(f"{path}: {_with_remedy(_plain(str(error)), name)}") from error
+        self.types.setdefault(path, {})[name] = wider
+        return _opened(pa, path, self.types[path])
 
     def _block(self, pa: Any, batch: Any, predictors: list[str], where: str) -> FileBlock:
-        frame = batch.replace_schema_metadata(None).to_pandas()  # pandas would make columns its index again
+        # Without what pandas would make columns its index again of.
+        frame = batch.replace_schema_metadata(None).to_pandas(date_as_object=False)
         y = None
         if self.targets:
             y = frame[self.targets].to_numpy()
@@ -258,31 +296,72 @@ def _form(path: Path) -> str | None:
     return _FORMATS.get(os.path.splitext(name.removesuffix(".gz") if name.endswith(".csv.gz") else name)[1])
 
 
-def _opened(pa: Any, path: Path, decimals: Sequence[str] = ()) -> Any:
+def _opened(pa: Any, path: Path, types: dict[str, Any] | None = None) -> Any:
     """Return a file as a data set; ValueError names it where it cannot be read.
 
-    `decimals`: columns of CSV that look like whole numbers at first, and are not.
+    `types`: those of columns of CSV that are others than they look like at first.
     """
     form = _form(path)
     if form is None:
-        raise ValueError(f"{path}: files of {', '.join(_READ)} are read, and this is none")
+        more = "; an array is given by its path alone, fit('rows.npy', y)" if path.suffix == ".npy" else ""
+        raise ValueError(f"{path}: files of {', '.join(_READ)} are read, and this is none{more}")
     if path.stat().st_size == 0:
         raise ValueError(f"{path}: the file is empty, without even the names of columns")
     reading: Any = form
-    if decimals:
-        options = pa.csv.ConvertOptions(column_types=dict.fromkeys(decimals, pa.float64()))
+    if form == "csv":
+        _require_text(path)
+        options = pa.csv.ConvertOptions(column_types=types or {})
         reading = pa.dataset.CsvFileFormat(convert_options=options)
     try:
         return pa.dataset.dataset(str(path), format=reading)
     except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path}: it cannot be read as {form}: {error}") from error
+        raise ValueError(f"{path}: it cannot be read as {form}: {_plain(str(error))}") from error
 
 
-def _is_number(pa: Any, kind: Any) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)) or bool(
-        types.is_decimal(kind) or types.is_null(kind)
-    )
+def _require_text(path: Path) -> None:
+    """ValueError for a file of bytes that are no text, by its beginning; OSError for a damaged archive."""
+    with gzip.open(path) if path.name.lower().endswith(".gz") else open(path, "rb") as file:
+        try:
+            start = file.read(4096)
+        except (OSError, EOFError) as error:
+            raise ValueError(f"{path}: it cannot be read as csv: {error}") from error
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise ValueError(f"{path}: the file is written in UTF-16: save it as UTF-8")
+    if b"\0" in start:
+        raise ValueError(f"{path}: the file holds bytes that are no text: is it a CSV file?")
+
+
+def _plain(message: str) -> str:
+    """Return what Arrow says is wrong with a CSV file: its last words, those about rows in other words."""
+    text = message.rpartition("Invalid: ")[2].removeprefix("CSV parse error: ")
+    text = text.split("Error creating dataset. ")[-1].split("?: ", 1)[-1].rstrip()
+    if ragged := re.match(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", text):
+        row, names, found = ragged.groups()
+        where = "a row has" if row is None else f"row {row} of the file has"
+        return f"{where} {found} fields, and the first row {names} names"
+    if twice := re.match(r"CSV file contained multiple columns named (.*)", text):
+        return f"the column {twice[1]!r} is there twice"
+    return text
+
+
+# What columns hold.
+NUMBERS, TEXT, DATES, EMPTY = "numbers", "text", "dates", "nothing"
+
+
+def _kind(pa: Any, path: Path, column: Any) -> str:
+    """Return what a column of a schema holds; ValueError for text of a CSV file that cannot be read."""
+    types, kind = pa.types, column.type
+    if types.is_null(kind):
+        return EMPTY
+    if types.is_temporal(kind):
+        return DATES
+    if _form(path) == "csv" and types.is_binary(kind):
+        raise ValueError(
+            f"{path}: the column {column.name!r} has letters that are not written in UTF-8: save the file as "
+            f"UTF-8, or leave the column out with Files(path, exclude={column.name!r})"
+        )
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    return NUMBERS if is_number or types.is_decimal(kind) else TEXT
 
 
 def _column_of(message: str, names: list[str]) -> str | None:
@@ -316,7 +395,7 @@ def explained(error: ValueError | TypeError, X: Any) -> str:
         return text
     for name, column in X.items():
         values = column.to_numpy()
-        if values.dtype.kind in "iub":
+        if values.dtype.kind in "iubmM":  # of dates the error says enough
             continue
         if values.dtype.kind == "f":
             bad = np.flatnonzero(~np.isfinite(values))
@@ -342,6 +421,11 @@ class Writer:
     def __init__(self, path: Any, file: BinaryIO) -> None:
         self._pa, self._form, self._file = _arrow(), written_format(path), file
         self._writer: Any = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was written yet."""
+        return self._writer is None
 
     def write(self, columns: dict[str, Any], kept: Any) -> None:
         """Add rows: columns of numbers or labels, after those that are kept of the input."""

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sized
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +25,7 @@ from .._warnings import recorded
 from . import doubling, files, gradients
 from .centre_machine import CentreMachine, Source
 from .plan import Plan, Solution, named
-from .streams import as_stream
+from .streams import array_file, as_stream, slices
 from .sums import Sums
 
 
@@ -63,6 +65,15 @@ class Partial:
         if sums is not None:
             sums = self.plan.adopted(sums, other.plan)
         return self.with_more(sums, new, other.told)
+
+
+def _columns(found: tuple[Any, ...]) -> dict[str, Any]:
+    """Return predictions, and standard deviations if any, as columns by name, one for each output."""
+    columns: dict[str, Any] = {}
+    for name, values in zip(("prediction", "std"), found, strict=False):
+        several = values.ndim == 2
+        columns |= {f"{name}{i}": v for i, v in enumerate(values.T)} if several else {name: values}
+    return columns
 
 
 def _keeps_sums(model: Any) -> bool:
@@ -125,11 +136,12 @@ class NystromMachine(CentreMachine):
             Training points. A data frame of pandas or polars may hold `y` and `sample_weight`, by name. Or
             rows that come in blocks: a path or pattern of Parquet, CSV or Arrow files (`Files` leaves out
             columns that are no predictors), an Arrow table, data set or record batches, where `y` and
-            `sample_weight` name columns; an iterable of (X, y) or (X, y, sample_weight); a memory-mapped
-            array of which 32 copies in double precision would not fit into the free memory (a smaller one is
-            an array like others). What can be read twice is: once to choose the centres, once for the sums.
-            Of an iterator the centres come from the first block. Features that are fitted see all rows of an
-            array, and of blocks the sample that the centres are chosen from.
+            `sample_weight` name columns; the path of an array (.npy), whose `y` and `sample_weight` are
+            arrays or paths too; an iterable of (X, y) or (X, y, sample_weight); a memory-mapped array of
+            which 32 copies in double precision would not fit into the free memory (a smaller one is an array
+            like others). What can be read twice is: once to choose the centres, once for the sums. Of an
+            iterator the centres come from the first block. Features that are fitted see all rows of an array,
+            and of blocks the sample that the centres are chosen from.
         y : array-like of shape (m,) or (m, k), str, list of str or None
             Targets or labels; the name of their column, or a list of names, which is one of labels where it
             is as long as X and not all are columns; None where the blocks bring them.
@@ -264,7 +276,8 @@ class NystromMachine(CentreMachine):
         Parameters
         ----------
         X : str, path, Files
-            Rows as in `fit`; columns that the model has not seen are not read, targets among them.
+            Rows as in `fit`; columns that the model has not seen are not read, targets among them. No rows
+            give a file without rows.
         out : str or path
             The file to write: .parquet, .csv, .arrow, .feather. It takes its place when it is complete.
         keep : str or sequence of str, default=()
@@ -278,30 +291,42 @@ class NystromMachine(CentreMachine):
             This model. The columns are ``prediction``, or ``prediction0``, … of several outputs.
         """
         check_is_fitted(self)
-        source = files.as_files(X)
-        if source is None:
-            raise TypeError(f"X must be a path, a pattern or Files, got {type(X).__name__}")
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            raise ValueError("the model was fitted to rows without names of columns: files need them")
-        source = files.Files(source.path, columns=list(names))
         kept = [keep] if isinstance(keep, str) else list(keep)
         if taken := [name for name in kept if re.fullmatch(r"(prediction|std)\d*", name)]:
             raise ValueError(f"the column {taken[0]!r} cannot be kept: predictions are written by that name")
-        reader = files.Reader(source, [], False, None, kept)
+        blocks = self._blocks_of_files(X, kept)
         files.written_format(out)
         with replacing(Path(os.fspath(out))) as file, closing(files.Writer(out, file)) as writer:
-            for block in reader:
+            for block in blocks:
                 with named(block.where, partial(files.explained, X=block.X)):
                     found = self.predict(block.X, return_std=True) if return_std else (self.predict(block.X),)
-                columns: dict[str, Any] = {}
-                for name, values in zip(("prediction", "std"), found, strict=False):
-                    several = values.ndim == 2
-                    columns |= (
-                        {f"{name}{i}": v for i, v in enumerate(values.T)} if several else {name: values}
-                    )
-                writer.write(columns, block.kept)
+                writer.write(_columns(found), block.kept)
+            if writer.is_new:
+                nothing = np.empty((0, *(self.dual_coef_.shape[1:] if is_regressor(self) else ())))
+                labels = nothing if is_regressor(self) else self.classes_[:0]
+                kept_columns = {name: np.empty(0) for name in kept}
+                writer.write(kept_columns | _columns((labels, nothing)[: 1 + return_std]), None)
         return self
+
+    def _blocks_of_files(self, X: Any, kept: list[str]) -> Iterable[files.FileBlock]:
+        """Return the rows of files that the model reads, with the columns to copy."""
+        names = getattr(self, "feature_names_in_", None)
+        rows = array_file(X)
+        if rows is not None:
+            if names is not None or kept:
+                raise ValueError(f"{X}: arrays have no names of columns, by which columns are read and kept")
+            number = count()
+            return (
+                files.FileBlock(np.asarray(part), None, None, f"{X}, block {next(number)}")
+                for part, _, _ in slices(rows, rows, None)
+            )
+        source = files.as_files(X)
+        if source is None:
+            raise TypeError(f"X must be a path, a pattern or Files, got {type(X).__name__}")
+        if names is None:
+            raise ValueError("the model was fitted to rows without names of columns: files need them")
+        source = files.Files(source.path, columns=list(names))
+        return files.Reader(source, [], False, None, kept).blocks()
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_solved(self, "dual_coef_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,8 @@ class Stream:
                 yield *block, f"block {number}"
 
 
-def _slices(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+def slices(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Return the rows of an array in blocks."""
     rows = max(1, _BLOCK_BYTES // max(1, X.itemsize * int(np.prod(X.shape[1:]))))
     for start in range(0, X.shape[0], rows):
         part = slice(start, start + rows)
@@ -132,6 +134,41 @@ def by_name(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     return points, targets, sample_weight if weight is None else weights
 
 
+def array_file(path: Any) -> Any:
+    """Return the array that a file of NumPy holds, which stays there; None where this is no path of one."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".npy"):
+        return None
+    try:
+        return np.load(path, mmap_mode="r")
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {os.fspath(path)!r}") from None
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: it cannot be read as an array of numbers: {error}") from error
+
+
+def _of_arrays(X: Any, y: Any, sample_weight: Any) -> Stream | None:
+    """Return the blocks of an array in a file of NumPy; the targets may be in another."""
+    rows = array_file(X)
+    if rows is None:
+        return None
+    if rows.ndim != 2:
+        raise ValueError(f"{os.fspath(X)}: the array has shape {rows.shape}, expected rows and columns")
+    beside = []
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        values = array_file(given)
+        values = given if values is None else values
+        if isinstance(values, str) or (values is None and name == "y"):
+            raise ValueError(
+                f"arrays in files have no names of columns: give {name} as an array, or as the path of one "
+                f"in a file .npy, got {given!r}"
+            )
+        values = None if values is None else np.asarray(values)
+        if values is not None and values.shape[:1] != rows.shape[:1]:
+            raise ValueError(f"{name} has shape {values.shape}, and {os.fspath(X)} {len(rows)} rows")
+        beside.append(values)
+    return Stream(lambda: slices(rows, *beside))
+
+
 def _of_files(X: Any, y: Any, sample_weight: Any) -> Stream | None:
     files = as_files(X)
     if files is None:
@@ -148,7 +185,7 @@ def _of_files(X: Any, y: Any, sample_weight: Any) -> Stream | None:
 
 def as_stream(X: Any, y: Any, sample_weight: Any) -> Stream | None:
     """Return the blocks that X stands for, or None where X is a matrix in memory."""
-    of_files = _of_files(X, y, sample_weight)
+    of_files = _of_arrays(X, y, sample_weight) or _of_files(X, y, sample_weight)
     if of_files is not None:
         return of_files
     if isinstance(X, np.memmap) and _fits_easily(X):
@@ -162,7 +199,7 @@ def as_stream(X: Any, y: Any, sample_weight: Any) -> Stream | None:
             )
             if weights.shape != (len(X),):
                 raise ValueError(f"sample_weight has shape {weights.shape}, expected ({len(X)},)")
-        return Stream(lambda: _slices(X, targets, weights))
+        return Stream(lambda: slices(X, targets, weights))
     # A Parquet file; an Arrow table, data set or scanner.
     batches = getattr(X, "iter_batches", getattr(X, "to_batches", None))
     if batches is not None and hasattr(X, "schema"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._models.families import FAMILIES
+from .._replacing import replacing
 from .._solvers.results import __version__
 from ..least_squares import GRLSClassifier, GRLSRegressor
 from ..logistic import GRLogisticClassifier
@@ -37,7 +40,7 @@ _MODELS = (
 )
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """Return a fitted model as a graph of ONNX, which other runtimes evaluate without Python.
 
     Parameters
@@ -47,6 +50,9 @@ def to_onnx(model: Any) -> Any:
         losses, with kernels of `grls.kernels` and features that are None, "constant", "linear", "quadratic",
         `Columns` or transformers of scikit-learn that skl2onnx converts; or a pipeline of such transformers
         that ends in one.
+    path : str or path-like, default=None
+        A file to write the graph to as well, by habit ending in ``.onnx``. What is there is replaced in one
+        step.
 
     Returns
     -------
@@ -54,7 +60,7 @@ def to_onnx(model: Any) -> Any:
         With the input ``"X"``, doubles of shape (n, d), and the outputs ``"predictions"``, of shape (n,) or
         (n, k), for numbers; ``"label"``, ``"decision_function"`` and, where the model has them,
         ``"probabilities"`` for classes, of which novelties are −1. It computes in double precision;
-        ``model.SerializeToString()`` are its bytes, and ``onnx.save(model, path)`` writes them.
+        ``SerializeToString()`` gives its bytes.
 
     Raises
     ------
@@ -73,6 +79,15 @@ def to_onnx(model: Any) -> Any:
     >>> [output.name for output in grls.to_onnx(model).graph.output]  # doctest: +SKIP
     ['predictions']
     """
+    graph = _graph(model)
+    if path is not None:
+        with replacing(Path(path)) as file:
+            file.write(graph.SerializeToString())
+    return graph
+
+
+def _graph(model: Any) -> Any:
+    """Return the graph of a fitted model."""
     final = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(final, _MODELS):
         names = ", ".join(kind.__name__ for kind in _MODELS)

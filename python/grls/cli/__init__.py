@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 __all__ = ["main"]
+__dir__ = __all__.copy
 
 
 def main(argv: Sequence[str] | None = None) -> int:

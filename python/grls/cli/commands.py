@@ -38,6 +38,8 @@ def fit(
             require_writable(path)
     with busy(f"reading {data}", quiet=quiet):
         problem = problem_of(reading.table(data, texts=choice.texts()), choice, str(data))
+    if summary:
+        _require_summary(problem.model)
     with warned() as messages, busy(f"fitting {len(problem.y)} rows", quiet=quiet):
         problem.model.fit(problem.X, problem.y)
         save(problem.model, out)
@@ -68,11 +70,16 @@ def _told(problem: Problem) -> Iterator[tuple[str, str]]:
         yield "error of rows left out", f"{error:.4g} (of the mean alone: {spread:.4g})"
 
 
-def _summary(model: Any) -> str:
+def _require_summary(model: Any) -> None:
+    """TableError where a model has none: beforehand, so that no fit is thrown away."""
     final = final_estimator(model)
     if not hasattr(final, "summary"):
-        raise TableError(f"{type(final).__name__} has no summary")
-    return str(final.summary())
+        raise TableError(f"{type(final).__name__} has no summary: leave out --summary")
+
+
+def _summary(model: Any) -> str:
+    _require_summary(model)
+    return str(final_estimator(model).summary())
 
 
 def plot(

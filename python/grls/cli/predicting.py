@@ -42,27 +42,28 @@ def predict(model_path: Path, data: Path, reading: Reading, wanted: Wanted, trus
     pd = pandas()
     with warned():
         model = load(model_path, trusted=trust)
-        _require_free(model, wanted)
-        frame = rows_for(model, data, reading)
+        written = _written(model, wanted)
+        frame = rows_for(model, data, reading, may_be_empty=True)
         require_columns(frame, list(wanted.keep), str(data))
         rows, complete = _rows(model, frame, wanted)
         with busy(f"predicting {int(complete.sum())} rows", quiet=wanted.quiet):
-            values = _predicted(model, rows[complete], wanted) if complete.any() else {}
+            none = {name: np.empty(0) for name in written}
+            values = _predicted(model, rows[complete], wanted) if complete.any() else none
     found = pd.DataFrame(values, index=frame.index[complete]).reindex(frame.index)
     _write(pd.concat([frame[list(wanted.keep)], found], axis=1), wanted.out)
     if not wanted.quiet:
         _tell_score(model, frame[complete], values, to=str(wanted.out) if wanted.out else None)
 
 
-def rows_for(model: Any, data: Path, reading: Reading) -> Any:
+def rows_for(model: Any, data: Path, reading: Reading, *, may_be_empty: bool = False) -> Any:
     """Return the table in a file, its categories and labels of text read as those of the model were."""
     table = table_of(model)
     if table is None:
-        frame = reading.table(data)
+        frame = reading.table(data, may_be_empty=may_be_empty)
     else:
         places = [int(name[1:]) for name in table.numbers if name[:1] == "x" and name[1:].isdigit()]
         texts = [*(table.categories or {}), *([table.target] if _has_text_labels(model) else [])]
-        frame = reading.table(data, max(places, default=None), texts)
+        frame = reading.table(data, max(places, default=None), texts, may_be_empty=may_be_empty)
     frame.columns = [str(name) for name in frame.columns]
     return frame
 
@@ -71,13 +72,14 @@ def _has_text_labels(model: Any) -> bool:
     return np.asarray(getattr(final_estimator(model), "classes_", ())).dtype.kind in "OU"
 
 
-def _require_free(model: Any, wanted: Wanted) -> None:
-    """TableError for columns to keep that have the name of one that is written."""
-    written = {"prediction", *(["std"] if wanted.std else [])}
+def _written(model: Any, wanted: Wanted) -> list[str]:
+    """Return the names of the columns that are written; TableError where one to keep has such a name."""
+    written = ["prediction", *(["std"] if wanted.std else [])]
     if wanted.proba:
-        written |= {f"p({name})" for name in getattr(final_estimator(model), "classes_", ())}
+        written += [f"p({name})" for name in getattr(final_estimator(model), "classes_", ())]
     if taken := [name for name in wanted.keep if name in written]:
         raise TableError(f"--keep {taken[0]}: predictions are written by that name; rename the column")
+    return written
 
 
 def _rows(model: Any, frame: Any, wanted: Wanted) -> tuple[Any, Any]:
@@ -140,7 +142,12 @@ def _tell_score(model: Any, frame: Any, values: dict[str, Any], to: str | None) 
     table = table_of(model)
     if to is not None:
         click.echo(f"{len(frame)} rows written to {to}", err=True)
-    if table is None or table.target not in frame.columns or frame[table.target].isna().any() or not values:
+    if (
+        table is None
+        or table.target not in frame.columns
+        or not len(frame)
+        or frame[table.target].isna().any()
+    ):
         return
     target, predicted = frame[table.target].infer_objects(), pandas().Series(values["prediction"])
     if table.task == "classification":

@@ -79,6 +79,7 @@ def read_table(
     encoding: str = "utf-8",
     n_columns: int | None = None,
     texts: Collection[str] = (),
+    may_be_empty: bool = False,
 ) -> Any:
     """Return a file as a data frame.
 
@@ -97,6 +98,8 @@ def read_table(
     texts : collection of str, default=()
         Columns of a CSV file that stay as they are written, whatever they look like: what others hold is
         inferred from all their rows, and one row less may make numbers of texts.
+    may_be_empty : bool, default=False
+        Whether names of columns without rows are no error.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def read_table(
         frame = _read_libsvm(path, n_columns)
     else:
         frame = _read_csv(path, separator, encoding, texts)
-    if not len(frame):
+    if not len(frame) and not may_be_empty:
         raise TableError(f"{path} has no rows")
     return frame
 
@@ -129,7 +132,14 @@ class Reading:
     separator: str | None
     encoding: str
 
-    def table(self, path: Path, n_columns: int | None = None, texts: Collection[str] = ()) -> Any:
+    def table(
+        self,
+        path: Path,
+        n_columns: int | None = None,
+        texts: Collection[str] = (),
+        *,
+        may_be_empty: bool = False,
+    ) -> Any:
         """Return the table in a file."""
         return read_table(
             path,
@@ -138,6 +148,7 @@ class Reading:
             encoding=self.encoding,
             n_columns=n_columns,
             texts=texts,
+            may_be_empty=may_be_empty,
         )
 
 

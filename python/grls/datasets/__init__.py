@@ -32,4 +32,5 @@ from .text import *  # noqa: F403
 from .words import *  # noqa: F403
 
 __all__ = ["ChecksumError", "DownloadError", "data_folder"]
+__dir__ = __all__.copy
 __all__ += classification.__all__ + images.__all__ + regression.__all__ + text.__all__ + words.__all__

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["load_a9a", "load_binary", "load_cod_rna"]
+__dir__ = __all__.copy
 
 
 @loader(Options)

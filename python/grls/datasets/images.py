@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["load_coil20", "load_mnist"]
+__dir__ = __all__.copy
 
 
 @loader(FrameOptions)

@@ -34,6 +34,7 @@ __all__ = [
     "load_ozone",
     "load_protein",
 ]
+__dir__ = __all__.copy
 
 
 def _csv(files: dict[str, Path], names: dict[str, str] | None = None) -> Table:

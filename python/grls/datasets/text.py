@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["load_20newsgroups", "load_sectors", "load_webkb", "strip_headers", "strip_page"]
+__dir__ = __all__.copy
 
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
 _HEADER_LINES = re.compile(r"(?:[A-Za-z][\w.-]*:.*(?:\n|$)|[ \t]+\S.*(?:\n|$)|HTTP/.*(?:\n|$))*")

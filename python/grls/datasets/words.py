@@ -18,6 +18,7 @@ from .._validation import FloatArray, integer
 from .._versions import Versioned
 
 __all__ = ["MutualInformationWords", "bag_of_words", "word_counter"]
+__dir__ = __all__.copy
 
 
 def word_counter(stop_words: Any = "english") -> CountVectorizer:

@@ -3,3 +3,4 @@
 from ._run import DEFAULT_OUTPUT, OutputError, run
 
 __all__ = ["DEFAULT_OUTPUT", "OutputError", "run"]
+__dir__ = __all__.copy

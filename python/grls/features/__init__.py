@@ -60,3 +60,4 @@ __all__ = [
     "evaluate",
     "names",
 ]
+__dir__ = __all__.copy

@@ -114,6 +114,7 @@ __all__ = [
     "Wendland",
     "as_kernel",
 ]
+__dir__ = __all__.copy
 
 _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "arc_cosine": ArcCosine,

@@ -57,3 +57,4 @@ __all__ = [
     "VariogramDisplay",
     "model_report",
 ]
+__dir__ = __all__.copy

@@ -14,6 +14,7 @@ from ._display import SingleDisplay, require_fitted, sample_labels
 from ._style import class_colors, scatter_classes
 
 __all__ = ["DecisionBoundaryDisplay"]
+__dir__ = __all__.copy
 
 
 @dataclass

@@ -14,6 +14,7 @@ from ._inputs import fitted_regressor, target_name
 from ._style import BLUE, GREY
 
 __all__ = ["CoefficientsDisplay"]
+__dir__ = __all__.copy
 
 _MOST_ROWS = 30
 

@@ -13,6 +13,7 @@ from ._display import SingleDisplay, require_fitted, sample_labels
 from ._style import scatter_classes
 
 __all__ = ["ComponentsDisplay"]
+__dir__ = __all__.copy
 
 _MAX_LEGEND = 20  # the most classes that a legend names
 

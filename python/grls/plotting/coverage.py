@@ -12,6 +12,7 @@ from ._display import SingleDisplay, require_fitted
 from ._style import BLUE, GREY, ORANGE
 
 __all__ = ["CoverageDisplay"]
+__dir__ = __all__.copy
 
 
 @dataclass

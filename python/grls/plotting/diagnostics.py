@@ -16,6 +16,7 @@ from ._inputs import fitted_regressor, target_name
 from ._style import BLUE, GREY, ORANGE
 
 __all__ = ["ResidualsDisplay", "VariogramDisplay"]
+__dir__ = __all__.copy
 
 _MOST_ROWS = 1000  # of which all pairs are looked at
 

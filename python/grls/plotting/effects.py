@@ -29,6 +29,7 @@ from ._inputs import (
 from ._style import BLUE, GREY
 
 __all__ = ["MapDisplay", "PartialEffectsDisplay"]
+__dir__ = __all__.copy
 
 _MOST_COLUMNS = 6  # that are drawn where none are named
 

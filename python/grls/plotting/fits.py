@@ -14,6 +14,7 @@ from ._inputs import has_another_loss
 from ._style import BLUE, GREEN, GREY, ORANGE
 
 __all__ = ["DecompositionDisplay", "FitDisplay"]
+__dir__ = __all__.copy
 
 
 def _require_one_output(model: Any) -> None:

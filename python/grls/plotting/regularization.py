@@ -15,6 +15,7 @@ from ._inputs import final_estimator
 from ._style import ORANGE
 
 __all__ = ["CriterionContourDisplay", "RegularizationPathDisplay"]
+__dir__ = __all__.copy
 
 
 def _criterion_of(model: Any) -> str:

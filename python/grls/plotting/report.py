@@ -16,6 +16,7 @@ from .effects import MapDisplay, PartialEffectsDisplay
 from .regularization import RegularizationPathDisplay
 
 __all__ = ["ModelReport", "model_report"]
+__dir__ = __all__.copy
 
 _N_COLUMNS = 3
 

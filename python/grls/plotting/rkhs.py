@@ -15,6 +15,7 @@ from ._display import SingleDisplay, require_fitted
 from ._style import class_colors
 
 __all__ = ["EigenvalueDisplay", "FunctionSamplesDisplay", "RoughnessDisplay", "SpectralDensityDisplay"]
+__dir__ = __all__.copy
 
 _APART = 1.3  # samples of different kernels are drawn above each other, in units of their range
 
