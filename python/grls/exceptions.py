@@ -8,6 +8,7 @@ __all__ = [
     "ConfoundedFeaturesWarning",
     "DependentFeaturesWarning",
     "ExtrapolationWarning",
+    "FewCentersWarning",
     "IndefiniteKernelWarning",
     "InfiniteBandWarning",
     "NotPositiveDefiniteError",
@@ -29,6 +30,10 @@ class ExtrapolationWarning(UserWarning):
 
 class DependentFeaturesWarning(UserWarning):
     """Some predefined features depend linearly on others in the training rows and were left out."""
+
+
+class FewCentersWarning(UserWarning):
+    """The centres of a model leave out more than one per cent of the variance of the kernel part."""
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -57,8 +57,8 @@ _PARAMETERS = """Parameters
         number, so that it costs some six times the fit with the number kept. Of rows that can be read once
         the first block decides.
     centers : {"uniform", "leverage", "kmeans"} or array-like of shape (M, d), default="uniform"
-        A sample of the distinct rows; a sample by estimated ridge leverage, or the centres of clusters, both
-        from ten times as many rows; or the centres themselves.
+        A sample of the distinct rows; a sample by estimated ridge leverage, or the rows in the middle of
+        clusters of what the kernel reads, both from ten times as many rows; or the centres themselves.
     optimize : None, bool, "metric", "metric_diagonal", str, sequence or dict, default=None
         Which parameters of the kernel are left to the data, as in `GRLSRegressor`: chosen by the exact model
         on 1,000 rows of the sample, by "reml" or else by "loo", before the sums. Rows of the sample count
@@ -78,7 +78,8 @@ _PARAMETERS = """Parameters
         precision 4 m M, makes a step many times faster. The answer does not depend on it.
     precision : {"double", "single"}, default="double"
         Of kernel values and of products of up to 1024 rows. "single" is about twice as fast, leaves out
-        centres that add less than 1e-6, and resolves γ down to about 1e-7 of k(x, x). Sums are in double
+        centres that add less than 1e-6, and resolves γ down to about 1e-7 of k(x, x): no criterion chooses a
+        smaller one, and one that asks for it is told of. Sums are in double
         precision always. Conjugate gradients then solve with products in single precision, and correct what
         comes out by residuals in double precision until `tol` is reached. Rows further apart than 1e15 or
         closer than 1e-15 are refused by "single".
@@ -144,11 +145,14 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
     kernel_variance_, noise_variance_ : ndarrays of shape (k,)
         Restricted-likelihood estimates of the scale of the kernel part and of the noise of a row of weight
         one, of the model on its centres: what these miss counts as noise.
+    kernel_missed_ : float
+        Share of the variance of the kernel part, beside the features, that the centres leave out, as 1,000
+        of the rows tell. Above 0.01 there is a `FewCentersWarning`. NaN where γ = 0, and of solver="cg".
     degrees_of_freedom_ : float
         Those of the two variances, m − l.
     feature_coef_std_ : ndarray of shape (l,) or (l, k)
-        Standard errors of the features' coefficients, as in `GRLSRegressor`; of solver="cholesky" and γ > 0,
-        as `feature_coef_cov_`.
+        Standard errors of the features' coefficients, as in `GRLSRegressor`, and wider by what the centres
+        leave out of the kernel part; of solver="cholesky" and γ > 0, as `feature_coef_cov_`.
     feature_coef_cov_ : ndarray of shape (l, l) or (k, l, l)
         Their covariance.""",
     """

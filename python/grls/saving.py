@@ -63,6 +63,8 @@ _RECORDS = (
     "grls._nystrom.equations.Eliminated",
     "grls._nystrom.groups.GroupSums",
     "grls._nystrom.machine.Partial",
+    "grls._nystrom.missed.Missed",
+    "grls._nystrom.missed.Probes",
     "grls._nystrom.penalised.Penalised",
     "grls._nystrom.plan.Plan",
     "grls._nystrom.posterior.CentrePosterior",

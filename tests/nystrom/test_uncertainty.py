@@ -1,13 +1,17 @@
 """Standard deviations, likelihoods, rows left out and choices of the models on centres."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from grls import GRLSRegressor, NystromGRLSClassifier, NystromGRLSRegressor
+from grls._nystrom.posterior import CentrePosterior
+from grls.exceptions import FewCentersWarning, PrecisionWarning
 from grls.features import Columns
-from grls.kernels import Gaussian, Laplace, ThinPlate
+from grls.kernels import Gaussian, Laplace, Matern, Rotated, Sphere, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 RNG = np.random.default_rng(0)
@@ -128,12 +132,13 @@ def refitted(fitted, train, test, weights):
     w = np.ones(len(train)) if weights is None else weights[train]
     gamma = float(fitted._posterior.shift / w.sum())
     again = model(centers=fitted.X_fit_, regularization=gamma).fit(X[train], Y[train], w)
-    values, std = again.predict(X[test], return_std=True)
-    return values, std**2 / again.kernel_variance_
+    values, std = again.predict(X[test], return_std=True, with_noise=True)
+    return values, (std**2 - again.noise_variance_) / again.kernel_variance_
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_rows_left_out_are_those_of_refits(weights):
+def test_rows_left_out_are_those_of_refits(weights, monkeypatch):
+    monkeypatch.setattr(CentrePosterior, "with_missed", lambda self, *_: self)  # of a sample of the rows
     fitted = model().fit(X, Y, weights)
     found = fitted.cross_validate(X, Y, weights, cv=4)
     assert_array_equal(found.rows, np.arange(240))
@@ -321,3 +326,119 @@ def test_a_classifier_chooses_its_kernel_and_centres_too():
 def test_choices_that_cannot_be_made_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         model(**parameters).fit(X, Y)
+
+
+def rough(seed, n=600, n_new=100):
+    """A truth that few centres cannot follow: rows [s, z₁, z₂], 1 + ½z₁ + 0.7z₂ + g(s), observations."""
+    rng = np.random.default_rng(seed)
+    s = rng.uniform(size=n + n_new)
+    K = Matern(0.02)(s[:, None]) + 1e-9 * np.eye(n + n_new)
+    z = np.column_stack([rng.standard_normal(n + n_new), np.cos(7 * s)])
+    z[:, 1] += 0.05 * rng.standard_normal(n + n_new)
+    f = 1 + z @ [0.5, 0.7] + np.linalg.cholesky(K) @ rng.standard_normal(n + n_new)
+    return np.column_stack([s, z]), f, f + 0.3 * rng.standard_normal(n + n_new)
+
+
+def on_few_centres(**parameters):
+    chosen = {"kernel": Matern(0.02).on([0]), "features": Columns([1, 2]), "n_centers": 60}
+    return NystromGRLSRegressor(**{"regularization": "reml", **chosen, **parameters})
+
+
+def test_few_centres_are_told_and_enough_of_them_are_not():
+    X, _, y = rough(0)
+    with pytest.warns(FewCentersWarning, match=r"60 centres leave out 1[0-9]\.\d% of the variance"):
+        few = on_few_centres().fit(X, y)
+    K = Matern(0.02)(X[:, :1])
+    at = Matern(0.02)(few.X_fit_[:, :1], X[:, :1])
+    left = 1 - np.einsum("ij,ij->j", at, np.linalg.solve(Matern(0.02)(few.X_fit_[:, :1]), at))
+    T = np.column_stack([np.ones(len(X)), X[:, 1:]])
+    beside = np.trace(K - T @ np.linalg.lstsq(T, K, rcond=None)[0]) / (len(X) - 3)
+    assert few.kernel_missed_ == pytest.approx(left.mean() / beside, rel=0.05)
+    assert f"{few.kernel_missed_:.2%}" in str(few.summary())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many = on_few_centres(n_centers=500).fit(X, y)
+    assert many.kernel_missed_ < 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_centres_leave_out_is_in_the_coefficients_covariance(seed):
+    X, _, y = rough(seed, n=300, n_new=0)
+    fitted = on_few_centres(regularization=1e-3).fit(X, y)
+    W = on_few_centres(regularization=1e-3).fit(X, np.eye(300)).feature_coef_  # the estimate is W y
+    kernel, Z = Matern(0.02), fitted.X_fit_[:, :1]
+    K, at = kernel(X[:, :1]), kernel(X[:, :1], Z)
+    left_out = np.diagonal(K - at @ np.linalg.solve(kernel(Z), at.T))
+    # The noise of the model on its centres holds the diagonal of what is left out.
+    wanted = W @ (K + np.diag(0.3 - left_out)) @ W.T
+    ours = fitted.feature_coef_cov_ / fitted.kernel_variance_
+    assert ours[-1, -1] == pytest.approx(wanted[-1, -1], rel=0.04)
+    assert np.all(np.diagonal(ours) > 0.99 * np.diagonal(wanted))
+    assert ours[-1, -1] > 1.8 * fitted._posterior.free_coefficients()[-1, -1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("centers", ["uniform", "kmeans", "leverage"])
+def test_intervals_cover_where_centres_leave_out_much(centers):
+    covers = np.zeros(4)
+    for seed in range(60):
+        X, f, y = rough(seed)
+        fitted = on_few_centres(centers=centers).fit(X[:600], y[:600])
+        errors = np.abs(fitted.feature_coef_[1:] - [0.5, 0.7])
+        mean, std = fitted.predict(X[600:], return_std=True)
+        observed = fitted.predict(X[600:], return_std=True, with_noise=True)[1]
+        shares = [
+            np.mean(np.abs(mean - f[600:]) < 1.96 * std),
+            np.mean(np.abs(mean - y[600:]) < 1.96 * observed),
+        ]
+        covers += [*(errors < 1.96 * fitted.feature_coef_std_[1:]), *shares]
+    covers /= 60
+    assert np.all(covers > 0.9), covers
+    assert covers[3] < 0.98, covers
+
+
+def test_clusters_are_those_of_what_the_kernel_reads():
+    X, _, y = rough(2)
+    beside = np.column_stack([X, 10 * np.random.default_rng(0).standard_normal((len(X), 5))])
+    plain, among_others = (on_few_centres(centers="kmeans").fit(rows, y) for rows in (X, beside))
+    uniform = on_few_centres().fit(X, y)
+    assert among_others.kernel_missed_ == pytest.approx(plain.kernel_missed_, rel=0.3)
+    assert plain.kernel_missed_ < 0.6 * uniform.kernel_missed_
+
+
+def test_clusters_see_widths_circles_and_places_as_the_kernel_does():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-90, 90, 50), rng.uniform(-180, 180, 50), rng.uniform(0, 7, 50)])
+
+    def distances(points):
+        return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+    wide = Gaussian([2.0, 1.0]).on([2, 0]).coordinates(X)
+    assert_allclose(distances(wide), distances(X[:, [2, 0]] / [2.0, 1.0]), atol=1e-12)
+    for kernel in (
+        Sphere(Gaussian(0.5)).on([0, 1]),
+        Gaussian(0.5).on([0]),
+        Rotated(Gaussian(0.5), 30.0, 0.2).on([0, 2]),
+    ):
+        expected = kernel(X)
+        assert_allclose(np.exp(-(distances(kernel.coordinates(X)) ** 2) / 2), expected, atol=1e-12)
+    both = (Gaussian(0.5).on([0]) * Matern(3.0).on([2])).coordinates(X)
+    assert_allclose(distances(both), distances(X[:, [0, 2]] / [0.5, 3.0]), atol=1e-12)
+    sparse_rows = (Gaussian(0.5).on([0]) * Matern(3.0).on([2])).coordinates(sparse.csr_matrix(X))
+    assert_allclose(sparse_rows.toarray(), both)
+
+
+@pytest.mark.filterwarnings("ignore:rounding may move predictions")
+@pytest.mark.parametrize("by", ["gcv", "reml", "holdout"])
+def test_single_precision_chooses_no_regularization_that_it_does_not_resolve(by):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(size=(800, 3))
+    y = np.sin(8 * points[:, 0]) * points[:, 1] + 1e-3 * rng.standard_normal(800)
+    single = {"kernel": Gaussian(1.0), "regularization": by, "n_centers": 150, "precision": "single"}
+    assert model(**{**single, "precision": "double"}).fit(points, y).regularization_ < 1e-9
+    for scale in (1.0, 100.0):
+        with pytest.warns(
+            PrecisionWarning, match=f"'{by}' asks for less regularization than {1e-7 * scale:.3g}"
+        ):
+            fitted = model(**{**single, "kernel": scale * Gaussian(1.0)}).fit(points, y)
+        assert fitted.regularization_ == pytest.approx(1e-7 * scale)

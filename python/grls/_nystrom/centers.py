@@ -16,7 +16,7 @@ from .._solvers import bases, memory
 from .._solvers.arrays import alike
 from .._solvers.centre_sums import CentreValues, KernelStore, Whitening
 from .._solvers.rank import dependence_tolerance
-from .._solvers.rows import row_keys, text_keys
+from .._solvers.rows import distinct_rows, row_keys, text_keys
 from .._solvers.runtime import interruptible
 from .._validation import FloatArray, is_table_of_numbers, require_symmetric
 from ..exceptions import NotPositiveDefiniteError
@@ -31,7 +31,8 @@ _LEVERAGE_ROWS = 1000  # whose leverage is estimated at a time: memory is bounde
 _RANK_TOLERANCE = {"double": 1e-12, "single": 1e-6}
 
 
-def _stack(a: Any, b: Any) -> Any:
+def stacked(a: Any, b: Any) -> Any:
+    """Return rows of some kind above others of the same kind."""
     if hasattr(a, "iloc"):
         from pandas import concat
 
@@ -83,25 +84,29 @@ class Pool:
 
     def _compete(self, keys: NDArray[np.uint64], X: Any, y: Any) -> None:
         if self.keys is not None:
-            keys, X, y = np.concatenate([self.keys, keys]), _stack(self.X, X), _stack(self.y, y)
+            keys, X, y = np.concatenate([self.keys, keys]), stacked(self.X, X), stacked(self.y, y)
         unique, first = np.unique(keys, return_index=True)
         winners = first[: self.size]
         self.keys, self.X, self.y = unique[: self.size], _safe_indexing(X, winners), y[winners]
 
 
-def _k_means(X: Any, n_centers: int) -> Any:
+def _k_means(points: Any, n_centers: int) -> NDArray[np.intp]:
+    """Return the rows that are nearest to the means of clusters."""
     from sklearn.cluster import KMeans  # only where it is used: it is not light
+    from sklearn.metrics import pairwise_distances_argmin
 
-    start = X[:n_centers]
+    apart = distinct_rows(points)[0]
+    if len(apart) <= n_centers:
+        return apart
+    start = points[apart[:n_centers]]
     model = KMeans(
         n_centers,
-        init=start.toarray() if sparse.issparse(X) else start,
+        init=start.toarray() if sparse.issparse(points) else start,
         n_init=1,
         max_iter=20,
         random_state=0,
     )
-    centers = model.fit(X).cluster_centers_
-    return sparse.csr_matrix(centers) if sparse.issparse(X) else np.ascontiguousarray(centers)
+    return np.unique(pairwise_distances_argmin(model.fit(points).cluster_centers_, points))
 
 
 def _by_leverage(
@@ -147,15 +152,16 @@ def choose(strategy: str, kernel: kernels.Kernel, pool: Pool, points: Any, n_cen
     if strategy == "uniform":
         return pool.X[:n_centers]
     if strategy == "kmeans":
-        if not is_table_of_numbers(pool.X):
+        if not is_table_of_numbers(points):
             raise ValueError('centers="kmeans" needs rows of numbers: use "uniform" or "leverage"')
-        if sparse.issparse(pool.X):
+        seen = points if isinstance(kernel, kernels.Function) else kernel.coordinates(points)
+        if sparse.issparse(seen):
             memory.require(
-                3 * 8.0 * n_centers * pool.X.shape[1],
+                3 * 8.0 * n_centers * seen.shape[1],
                 f"the means of {n_centers} clusters of sparse rows, which are dense,",
                 'use centers="uniform" or "leverage"',
             )
-        return _k_means(pool.X, n_centers)
+        return _safe_indexing(pool.X, _k_means(seen, n_centers))
     assert pool.keys is not None
     return _safe_indexing(pool.X, _by_leverage(kernel, points, pool.keys, n_centers))
 

@@ -32,14 +32,19 @@ class Choice:
     path: FloatArray  # (g,)
     criterion: FloatArray  # (g,)
     regularization: float
+    at_least: bool = False  # it is the least that the sums resolve
 
 
 # A criterion at some shifts γΣw, (g,), and how far rounding may take it.
 _Criterion = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
-def _choose(system: Equations, specification: Any, criterion: _Criterion, *, refine: bool) -> Choice:
+def _choose(
+    system: Equations, specification: Any, criterion: _Criterion, *, least: float, refine: bool
+) -> Choice:
     """Choose among γ by a criterion known up to errors; the best of a grid is refined between its neighbours.
+
+    `least`: the smallest γ that is tried.
 
     Where the rows are all but interpolated the criterion is rounding error; the curve is an upper bound.
     """
@@ -47,6 +52,7 @@ def _choose(system: Equations, specification: Any, criterion: _Criterion, *, ref
     if relative:  # the exact model's where every row is a centre
         mean_eigenvalue = float(np.trace(system.G)) / max(system.n_free, 1.0)
         shifts = shifts * (mean_eigenvalue if mean_eigenvalue > 0 else 1.0)
+        shifts = np.unique(np.maximum(shifts, min(least * system.weight, shifts[-1])))
     values, errors = criterion(shifts)
     if not np.isfinite(values).any():
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
@@ -62,7 +68,9 @@ def _choose(system: Equations, specification: Any, criterion: _Criterion, *, ref
             order = np.argsort(shifts)
             shifts, values, errors = shifts[order], values[order], errors[order]
     gammas = shifts / system.weight
-    return Choice(gammas, values + errors, float(gammas[largest_of_the_best(values, errors)]))
+    best = largest_of_the_best(values, errors)
+    at_least = relative and best == 0 and least > 0
+    return Choice(gammas, values + errors, float(gammas[best]), at_least)
 
 
 def _require_rows(system: Equations, criterion: str) -> None:
@@ -73,7 +81,14 @@ def _require_rows(system: Equations, criterion: str) -> None:
         )
 
 
-def gcv(system: Equations, specification: Any, *, least_variance: float = 0.0, refine: bool = True) -> Choice:
+def gcv(
+    system: Equations,
+    specification: Any,
+    *,
+    least: float = 0.0,
+    least_variance: float = 0.0,
+    refine: bool = True,
+) -> Choice:
     """Choose γ by generalised cross-validation, the mean of all outputs'.
 
     With q the squared residuals of n rows and d = n − edf it is nq/d² = q/n + v(n²/d² − 1)d/n, v = q/d the
@@ -99,10 +114,10 @@ def gcv(system: Equations, specification: Any, *, least_variance: float = 0.0, r
         values[known] = scale[known] * left.mean(axis=1) + feigned * ((n / d) ** 2 - 1) * d / n
         return values, scale * ROUNDING * system.squares.mean()
 
-    return _choose(system, specification, criterion, refine=refine)
+    return _choose(system, specification, criterion, least=least, refine=refine)
 
 
-def reml(system: Equations, specification: Any, *, refine: bool = True) -> Choice:
+def reml(system: Equations, specification: Any, *, least: float = 0.0, refine: bool = True) -> Choice:
     """Choose γ by minus twice the restricted log-likelihood, constants left out, the mean of all outputs'.
 
     log|G + sI| + (n − r) log s + n log(q/n), n the rows less the features, q = yᵀBy = (yᵀΠy − hᵀu)/s.
@@ -125,11 +140,17 @@ def reml(system: Equations, specification: Any, *, refine: bool = True) -> Choic
             values = determinant + (n - r) * np.log(shifts) + likelihood
         return np.where(np.isfinite(values), values, np.inf), n * (lost / squares).mean(axis=1)
 
-    return _choose(system, specification, criterion, refine=refine)
+    return _choose(system, specification, criterion, least=least, refine=refine)
 
 
 def holdout(
-    system: Equations, held_out: Part | None, k: int, specification: Any, expressed: Any = False
+    system: Equations,
+    held_out: Part | None,
+    k: int,
+    specification: Any,
+    expressed: Any = False,
+    *,
+    least: float = 0.0,
 ) -> Choice:
     """Choose γ by the mean squared error on the rows held out, the mean of all outputs'.
 
@@ -157,7 +178,7 @@ def holdout(
             roundings.append(ROUNDING * (np.abs(lengths * v).sum(axis=0) ** 2).mean() / weight)
         return np.maximum(np.asarray(errors), 0), np.asarray(roundings)
 
-    found = _choose(system, specification, criterion, refine=True)
+    found = _choose(system, specification, criterion, least=least, refine=True)
     value, rounding = criterion(np.array([found.regularization * system.weight]))
     of_features = np.array([system.squares.mean() / system.weight])
     warn_of_lost_squares(value, of_features, rounding / ROUNDING, np.all(expressed))

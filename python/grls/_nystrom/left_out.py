@@ -19,7 +19,7 @@ from . import equations
 from .plan import Block, Plan
 from .posterior import CentrePosterior
 from .streams import as_stream
-from .sums import Part
+from .sums import Part, Sums
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class _Without:
     posterior: CentrePosterior
 
     @classmethod
-    def of(cls, model: Any, plan: Plan, total: Part, left_out: Part, fold: int) -> _Without:
+    def of(cls, model: Any, plan: Plan, total: Sums, left_out: Part, fold: int) -> _Without:
         """Return the model of what is left; its shift γΣw is that of all rows."""
-        rest = total - left_out
+        rest = total.total - left_out
         if rest.rows < 1:
             raise ValueError(f"fold {fold} leaves no rows to fit")
         k = len(rest.matrix) - plan.centers.rank - plan.n_free
@@ -46,14 +46,17 @@ class _Without:
                 "coefficients in the rows that are left; use fewer folds, shuffled or stratified ones"
             )
         gamma = model._posterior.shift / rest.weight
-        return cls(plan, system.solve(gamma), plan.posterior(system, gamma))
+        posterior = plan.posterior(system, gamma)
+        if total.probes is not None:
+            posterior = posterior.with_missed(total.probes, rest.weight)
+        return cls(plan, system.solve(gamma), posterior)
 
     def at(self, block: Block) -> tuple[FloatArray, FloatArray]:
-        """Return the function (n, k) at the rows of a block, and its variance (n,)."""
+        """Return the function (n, k) at the rows of a block, and its variance (n,) beside the noise's."""
         X, T = self.plan.rows(block)
         beta = self.plan.free_coefficients(self.u, self.posterior.features)
         values = self.plan.centers.rows(X) @ self.u + np.asarray(T, dtype=np.float64) @ beta
-        return values, self.posterior.at_rows(X, T)
+        return values, self.posterior.at_rows(X, T, with_noise=True)
 
 
 def leave_blocks_out(model: Any, X: Any, y: Any, sample_weight: Any, cv: Any, groups: Any) -> LeftOutRows:
@@ -88,7 +91,7 @@ def _rows_out(model: Any, plan: Plan, block: Block, cv: Any, groups: Any) -> Lef
     if groups is not None:
         labels = encoded(groups, len(groups))[0]
         labels = labels if block.rows is None else labels[block.rows]
-    total = plan.sums(block).total
+    total = plan.sums(block)
     parts = []
     splitter = check_cv(cv, block.targets[:, 0])
     for fold, (train, test) in enumerate(splitter.split(np.zeros((n_rows, 1)), block.targets[:, 0], labels)):
@@ -107,7 +110,7 @@ def _every_block_out(model: Any, plan: Plan, blocks: Any) -> LeftOutRows:
     """Leave out one block after the other: the sums of all, and those of one, are held at a time."""
     total = None
     for block in blocks():
-        part = plan.sums(block).total
+        part = plan.sums(block)
         total = part if total is None else total + part
     assert total is not None
     parts, start = [], 0
@@ -121,9 +124,9 @@ def _every_block_out(model: Any, plan: Plan, blocks: Any) -> LeftOutRows:
 
 def _blocks_out(model: Any, plan: Plan, blocks: Any, n_folds: int) -> LeftOutRows:
     """Deal the blocks to folds, whose sums are held all."""
-    folds: list[Part | None] = [None] * n_folds
+    folds: list[Sums | None] = [None] * n_folds
     for number, block in enumerate(blocks()):
-        part, held = plan.sums(block).total, folds[number % n_folds]
+        part, held = plan.sums(block), folds[number % n_folds]
         folds[number % n_folds] = part if held is None else held + part
     sums = [part for part in folds if part is not None]
     if len(sums) < n_folds:
@@ -131,7 +134,7 @@ def _blocks_out(model: Any, plan: Plan, blocks: Any, n_folds: int) -> LeftOutRow
     total = sums[0]
     for part in sums[1:]:
         total = total + part
-    without = [_Without.of(model, plan, total, part, fold) for fold, part in enumerate(sums)]
+    without = [_Without.of(model, plan, total, part.total, fold) for fold, part in enumerate(sums)]
     parts, start = [], 0
     for number, block in enumerate(blocks()):
         n, fold = block.X.shape[0], number % n_folds

@@ -25,17 +25,20 @@ from .._models.samples import FreeFeatures, Samples
 from .._solvers.arrays import require_well_formed
 from .._solvers.rows import require_single_size, row_keys
 from .._validation import FloatArray, require_two_samples
-from ..exceptions import NotPositiveDefiniteError
+from .._warnings import warn
+from ..exceptions import NotPositiveDefiniteError, PrecisionWarning
 from . import equations
 from .centers import Centers
 from .choice import Choice, gcv, holdout, reml
 from .groups import ROWS, GroupSums
+from .missed import Probes
 from .origin import about, moments, warn_of_lost_squares
 from .penalised import Penalised
 from .posterior import CentrePosterior
 from .statistics import SumStatistics
 from .sums import Part, Sums
 
+_LEAST = {"double": 0.0, "single": 1e-7}  # γ that is chosen, as a share of k(x, x)
 _SLICE = 1 << 16  # rows of an array in memory that are worked on at a time
 
 
@@ -178,7 +181,10 @@ class Plan:
                 raise ValueError("the sums overflow: scale the targets, the features or the kernel down")
         if block.groups is not None:
             fitted.groups = self._group_sums(X, T, Y, block)
-        return Sums(fitted, held_out, block.classes)
+        probes = None
+        if block.classes is None and block.X.shape[0] > 0:
+            probes = Probes.of(block.X, X, T, block.weights, block.groups, self.seed)
+        return Sums(fitted, held_out, block.classes, probes=probes)
 
     def _group_sums(self, X: Any, T: FloatArray, Y: FloatArray, block: Block) -> GroupSums:
         """Return the sums over each group of the rows of a block."""
@@ -238,15 +244,16 @@ class Plan:
             sums, k = sums.recoded(n_summed, coding), coding.shape[1]
         total = sums.total
         system = equations.equations(total, self.centers, k)
-        choice = None
+        choice, diagonal = None, self.centers.kernel.diagonal(self.centers.X)
+        least = _LEAST[self.precision] * float(np.abs(diagonal).mean())
         try:
             if regularization == "gcv":
-                choice = gcv(system, grid)
+                choice = gcv(system, grid, least=least)
             elif regularization == "reml":
-                choice = reml(system, grid)
+                choice = reml(system, grid, least=least)
             elif regularization == "holdout":
                 trained = equations.equations(sums.fitted, self.centers, k)
-                choice = holdout(trained, sums.held_out, k, grid, self.expressed)
+                choice = holdout(trained, sums.held_out, k, grid, self.expressed, least=least)
             gamma = float(regularization) if choice is None else choice.regularization
             u = system.solve(gamma)
         except NotPositiveDefiniteError as error:
@@ -255,12 +262,17 @@ class Plan:
                 f"{regularization!r} are not positive definite to working precision: choose a larger "
                 "regularization or fewer centres"
             ) from error
+        if choice is not None and choice.at_least:
+            warn(
+                f"{regularization!r} asks for less regularization than {gamma:.3g}, the least that "
+                f'precision="{self.precision}" resolves: use precision="double"',
+                PrecisionWarning,
+            )
         solution = self.solution(u, system.features, gamma, total.rows)
         solution.classes, solution.choice = sums.classes, choice
         squares = np.diagonal(total.matrix)[len(total.matrix) - k :]
         origin = 0.0 if self.origin is None else self.origin
         sizes = np.sqrt(squares / total.weight) + np.abs(origin)
-        diagonal = self.centers.kernel.diagonal(self.centers.X)
         warn_of_rounding(diagonal, self.centers.coefficients(u), sizes, chosen=choice is not None)
         if total.groups is not None:
             effects = total.groups.effects(u, system.features.coefficients(u), origin)
@@ -272,7 +284,10 @@ class Plan:
                 of_features = np.minimum(system.squares, solution.statistics.total_squares)
                 warn_of_lost_squares(left, of_features, squares, self.expressed, self.precision)
             if gamma > 0:
-                solution.posterior = self.posterior(system, gamma, solution.groups)
+                posterior = self.posterior(system, gamma, solution.groups)
+                if sums.probes is not None:
+                    posterior = posterior.with_missed(sums.probes, total.weight)
+                solution.posterior = posterior
         return solution
 
     def posterior(

@@ -13,10 +13,12 @@ import numpy as np
 
 from .._validation import FloatArray
 from .groups import GroupSums
+from .missed import Probes
 
 
-def _joined(mine: GroupSums | None, theirs: GroupSums) -> GroupSums:
-    return theirs if mine is None else mine + theirs
+def _joined(mine: Any, theirs: Any) -> Any:
+    """Return what two parts have of something together; None: there is nothing."""
+    return mine if theirs is None else theirs if mine is None else mine + theirs
 
 
 @dataclass
@@ -37,7 +39,7 @@ class Part:
             self.weight + other.weight,
             self.count + other.count,
             self.moments + other.moments,
-            self.groups if other.groups is None else _joined(self.groups, other.groups),
+            _joined(self.groups, other.groups),
         )
 
     def __sub__(self, other: Part) -> Part:
@@ -88,6 +90,7 @@ class Sums:
     held_out: Part | None
     classes: Any = None  # of a classifier: the labels whose indicators are the targets
     blocks: int = 1
+    probes: Probes | None = None  # rows that say what the centres miss
 
     @property
     def total(self) -> Part:
@@ -104,6 +107,7 @@ class Sums:
             mine.held_out + theirs.held_out if mine.held_out and theirs.held_out else None,
             mine.classes,
             self.blocks + other.blocks,
+            _joined(self.probes, other.probes),
         )
 
     def joined(self, other: Sums) -> Sums:

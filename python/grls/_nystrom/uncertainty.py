@@ -21,13 +21,17 @@ from .._models.samples import FreeFeatures
 from .._models.summaries import likelihoods, output_of
 from .._solvers import memory
 from .._validation import FloatArray
+from .._warnings import warn
+from ..exceptions import FewCentersWarning
 from ..summary import Summary, Table, Value, Values
 from .left_out import leave_blocks_out
+from .missed import MUCH, Missed
 from .plan import Plan, Solution
 from .posterior import CentrePosterior
 from .statistics import SumStatistics, kernel_degrees_of_freedom
 
 _KEPT = (
+    "kernel_missed_",
     "kernel_variance_",
     "noise_variance_",
     "degrees_of_freedom_",
@@ -49,6 +53,7 @@ class CentreUncertainty(RegressionFunction):
 
     def _store_uncertainty(self, plan: Plan, solution: Solution) -> None:
         self._forget(*_KEPT)
+        self.kernel_missed_ = np.nan
         statistics, posterior = solution.statistics, solution.posterior
         if statistics is None:
             return
@@ -58,10 +63,21 @@ class CentreUncertainty(RegressionFunction):
         self.degrees_of_freedom_ = statistics.n_free
         if posterior is None:
             return
+        self._store_missed(posterior.missed)
         self._undefined = np.empty(0, dtype=np.intp) if plan.undefined is None else plan.undefined
         self._store_coefficient_errors(posterior.coefficients(), plan.features.user_units())
         if self.keep_factor:
             self._posterior, self._plan_fit = posterior, plan
+
+    def _store_missed(self, missed: Missed | None) -> None:
+        self.kernel_missed_ = 0.0 if missed is None else missed.share
+        if self.kernel_missed_ > MUCH:
+            warn(
+                f"{self.X_fit_.shape[0]} centres leave out {self.kernel_missed_:.1%} of the variance of the "
+                "kernel part: predictions are less accurate than those of the exact model, and the "
+                "intervals wider by it; raise n_centers",
+                FewCentersWarning,
+            )
 
     def _store_coefficient_errors(self, covariance: FloatArray, R: FloatArray | None) -> None:
         """Keep the covariance of the coefficients, given (l, l) in units of the kernel variance."""
@@ -98,12 +114,12 @@ class CentreUncertainty(RegressionFunction):
             Whether to return standard deviations too, at some 2M² operations a row. They are those of the
             posterior given the sums of all rows, and what the centres cannot express of the kernel part is as
             uncertain as it was before: k(x, x) less what they explain is added, so that the band widens away
-            from the centres. With all rows as centres they are those of `GRLSRegressor`. Of a function that
-            few centres cannot follow, what they miss counts as noise in `noise_variance_` too.
+            from the centres. With all rows as centres they are those of `GRLSRegressor`.
         return_cov : bool, default=False
             Whether to return the covariance matrix between the points instead.
         with_noise : bool, default=False
-            Whether they are those of new observations, of weight one, rather than of the function.
+            Whether they are those of new observations, of weight one, rather than of the function. What the
+            centres leave out of the rows on average is in `noise_variance_`, and does not count again.
 
         Returns
         -------
@@ -140,7 +156,7 @@ class CentreUncertainty(RegressionFunction):
         T, codes = self._without_groups(T)
         if return_cov and codes is not None:
             raise ValueError("return_cov does not go with features=Groups(…); return_std does")
-        variance = posterior.function(points, T, covariance=return_cov, codes=codes)
+        variance = posterior.function(points, T, covariance=return_cov, codes=codes, with_noise=with_noise)
         spread = variance[..., None] * self.kernel_variance_
         if with_noise:
             own = np.einsum("iik->ik", spread) if return_cov else spread  # a view
@@ -278,6 +294,7 @@ class CentreUncertainty(RegressionFunction):
             [
                 Value("n_rows", "rows", statistics.n_rows),
                 Value("n_centers", "centres", int(self.X_fit_.shape[0])),
+                Value("kernel_missed", "… leave out", self.kernel_missed_, f"{self.kernel_missed_:.2%}"),
                 Value(
                     "n_features", "features", kept, None if kept == n_features else f"{kept} of {n_features}"
                 ),

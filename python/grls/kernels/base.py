@@ -347,6 +347,12 @@ class Kernel(Versioned, KernelParameters):
         self._lower(lowering, columns)
         return lowering.formula()
 
+    def coordinates(self, X: Any) -> Any:
+        """Return rows as the distances and products of a resolved kernel see them, (n, p)."""
+        lowering = Lowering(X.shape[1])
+        self._lower(lowering, self._frame)
+        return lowering.coordinates(X)
+
     def lower_for_tuning(self, n_columns: int) -> tuple[Formula, list[Link]]:
         """Return the formula of a resolved kernel, and where its parameters stand in it."""
         lowering = Lowering(n_columns, tuning=True)

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy import sparse
+
 from .._solvers.kernel_values import Formula
 from .._validation import FloatArray
 
@@ -76,6 +79,7 @@ class Lowering:
         self._groups: dict[tuple[Any, ...], int] = {}
         self._steps: list[tuple[str, int, float, float, int]] = []
         self._series: list[list[float]] = []
+        self._seen: dict[int, Callable[[Any], Any]] = {}  # of groups with a map
 
     def width_of(self, columns: Columns) -> int:
         """Return how many columns a term reads."""
@@ -139,6 +143,8 @@ class Lowering:
             separate = map_owner if self._tuning else None
         key = (columns or (), widths, periods, center, reading, mapping)
         group = self._groups.setdefault((*key, separate), len(self._groups))
+        if self._map is not None:
+            self._seen[group] = self._map[0].seen
         self._push((name, group, a, b, degree), columns, owner, tunes)
 
     def combine(
@@ -183,6 +189,30 @@ class Lowering:
     def written(self) -> tuple[Any, ...]:
         """Return all that the formula is made of, to compare it with another."""
         return tuple(self._groups), tuple(self._steps), tuple(map(tuple, self._series))
+
+    def coordinates(self, X: Any) -> Any:
+        """Return what kernels see of rows, (n, p): columns, each group in units of its smallest width."""
+        width: dict[int, float] = {}
+        for link in self.links:
+            if link.slot == "a" and link.parameter == "sigma":
+                _, group, a, *_ = self._steps[link.index]
+                width[group] = min(a, width.get(group, a))
+        parts = []
+        for group, (columns, widths, periods, *_) in enumerate(self._groups):
+            part = X[:, list(columns)] if columns else X
+            if group in self._seen or periods:
+                part = part.toarray() if sparse.issparse(part) else np.asarray(part, dtype=np.float64)
+            if group in self._seen:
+                part = self._seen[group](part)
+            if periods:
+                angles = 2 * np.pi * part / np.array(periods)
+                part = np.hstack([np.cos(angles), np.sin(angles)])
+                widths = widths * 2
+            scale = 1 / (np.array(widths or (1.0,)) * width.get(group, 1.0))
+            parts.append(part.multiply(scale).tocsr() if sparse.issparse(part) else part * scale)
+        if not parts:
+            return X
+        return sparse.hstack(parts, format="csr") if sparse.issparse(X) else np.hstack(parts)
 
     def formula(self) -> Formula:
         """Return the formula for the core."""
