@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -114,8 +115,18 @@ def require_two_samples(n_samples: int) -> None:
 def choice(value: object, name: str, options: tuple[str, ...]) -> str:
     """Return `value` when it is one of `options`."""
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+        listed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}{did_you_mean(value, options)}")
     return value
+
+
+def did_you_mean(value: object, options: Iterable[str]) -> str:
+    """Return the end of a message about a name that is not there: the nearest one that is."""
+    if not isinstance(value, str):
+        return ""
+    by_lower = {option.lower(): option for option in options}
+    near = get_close_matches(value.lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 _FEW = 16  # values that are written out
@@ -157,7 +168,8 @@ def column_positions(columns: Any, n_columns: int, names: list[str] | None, what
                     f"{what}: no column {column!r}, the data have no column names; use a DataFrame"
                 )
             if column not in names:
-                raise ValueError(f"{what}: there is no column {column!r} among {shown(names)}")
+                hint = did_you_mean(column, [name for name in names if isinstance(name, str)])
+                raise ValueError(f"{what}: there is no column {column!r} among {shown(names)}{hint}")
             positions.append(names.index(column))
         else:
             position = integer(column, what, minimum=-n_columns)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._models.classification import Classification, winner
+from ._models.classification import Classification, WithoutProbabilities, winner
 from ._models.cross_validation import ClassifierCrossValidation, as_given, leave_out
 from ._models.learnt_noise import LearnsNoise
 from ._models.least_squares import LeastSquaresMachine
@@ -390,7 +390,7 @@ class GRLSRegressor(LeaveOutBands, LearnsNoise, UncertainSummary, Regression, Le
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class GRLSClassifier(ClassificationSummary, Classification, LeastSquaresMachine):
+class GRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification, LeastSquaresMachine):
     """Regularised least-squares classification with features that are not penalised (G-RLSC).
 
     Targets are ±1; several classes are learnt one versus all with a single factorisation. The model function

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._models.classification import OneVersusAll, class_weighted
+from ._models.classification import OneVersusAll, WithoutProbabilities, class_weighted
 from ._nystrom.machine import NystromMachine, adds_up
 from ._nystrom.origin import middle
 from ._nystrom.plan import indicators, one_against_all
@@ -294,7 +294,7 @@ class NystromGRLSRegressor(CentreUncertainty, NystromMachine):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; "balanced" needs all rows at once.""",
 )
-class NystromGRLSClassifier(OneVersusAll, NystromMachine):
+class NystromGRLSClassifier(WithoutProbabilities, OneVersusAll, NystromMachine):
     """`GRLSClassifier` on centres: time linear in the rows, of which blocks are read one at a time.
 
     Memory does not grow with rows that come in blocks (files, iterables, …). Of rows in memory, features take

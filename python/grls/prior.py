@@ -22,7 +22,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from ._models.base import FeatureMachine, KernelMachine
-from ._models.classification import Classification, row_counts
+from ._models.classification import Classification, WithoutProbabilities, row_counts
 from ._models.deviations import standard_deviations
 from ._models.feature_prior import SplitFeatures, beside, split
 from ._models.fit_statistics import FitStatistics
@@ -688,7 +688,7 @@ class PriorRLSRegressor(RegressionSummary, Regression, _PriorRLS):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.""",
 )
-class PriorRLSClassifier(ClassificationSummary, Classification, _PriorRLS):
+class PriorRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification, _PriorRLS):
     """Least-squares classification with a Gaussian prior on the weights (RLSC).
 
     Targets are ±1; several classes are learnt one versus all with the same prior, in one factorisation or one

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
+from .._input_errors import require_distinct_columns, what_is_wrong
 from .._parameters import Parametrised
 from .._solvers.groups import Labels
 from .._validation import (
@@ -22,7 +23,6 @@ from .._validation import (
     is_as_fitted,
     is_table_of_numbers,
     refuse_dates,
-    text_explained,
 )
 from .._versions import Versioned
 from .._warnings import warn
@@ -47,6 +47,7 @@ from .samples import (
 )
 
 _FLOATS = [np.float64, np.float32]
+_NO_NUMBER = "could not convert string to float"
 _ROUNDING = 1e-12  # of a sum, as a share of the sizes of its terms
 
 
@@ -70,6 +71,12 @@ class Estimator(Parametrised, Versioned, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Take names of parts in capitals too: "REML" is "reml"."""
+        if isinstance(value, str) and not value.islower() and name in self._get_param_names():
+            value = value.lower()  # `clone` asks for the object itself where there is nothing to change
+        super().__setattr__(name, value)
+
     def __sklearn_is_fitted__(self) -> bool:
         """Look as scikit-learn would, at once: another thread may keep what a fitted model was asked for."""
         return any(name.endswith("_") and not name.startswith("__") for name in list(vars(self)))
@@ -81,12 +88,18 @@ class Estimator(Parametrised, Versioned, BaseEstimator):
         if not y and options == {"reset": False} and is_as_fitted(X, self):
             return X
         require_room_for_columns(X)
+        require_distinct_columns(X)
         refuse_dates(X, "X")
         if y:
             refuse_dates(y[0], "y")
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        with text_explained():
+        try:
             return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
+        except ValueError as error:
+            told = what_is_wrong(X) if "Input X contains" in str(error) or _NO_NUMBER in str(error) else None
+            if told is None:
+                raise
+            raise ValueError(told) from error
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
@@ -143,9 +156,7 @@ class KernelEstimator(Estimator):
                     return self._validate_raw(X, *y, **options)
                 if isinstance(error, TypeError):
                     raise
-                remedy = "text needs a kernel on a view of it, such as Linear().after(TfidfVectorizer()), "
-                remedy += "or one that names its columns, kernel.on(columns)"
-                raise ValueError(f"{error}; {remedy}") from error
+                raise
         if not is_table_of_numbers(X):
             return self._validate_raw(X, *y, **options)
         if not options.get("reset", True) and not hasattr(self, "n_features_in_"):
@@ -155,6 +166,7 @@ class KernelEstimator(Estimator):
 
     def _validate_raw(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
         """Return documents and tables with text as they are: what reads them is a transformer that checks."""
+        require_distinct_columns(X)
         rows = as_rows(X)
         features = getattr(self, "features", None)
         if isinstance(features, str) and features in ("linear", "quadratic"):
@@ -193,6 +205,13 @@ class KernelEstimator(Estimator):
         kernel = self._kernel_to_start_from(X)
         if kernel.pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel matrix must be square, got shape {X.shape}")
+        features = getattr(self, "features", None)
+        if kernel.pairwise and (isinstance(features, list) or features in ("linear", "quadratic")):
+            raise ValueError(
+                f"features={features!r} are made of the columns of X, and with a precomputed kernel X is the "
+                'kernel matrix: take features="constant", or give the kernel as a function of the rows, '
+                "kernel=lambda X, Z: …, so that X has its columns"
+            )
         return kernel
 
 

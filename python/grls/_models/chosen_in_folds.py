@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from .._out_of_fold import values_out_of_fold
@@ -21,7 +21,7 @@ from .._warnings import warn
 from ..kernels import Gaussian, Kernel
 from .calibration import calibrated
 from .chosen_width import ChosenWidth
-from .classification import row_counts
+from .classification import available_where, row_counts
 from .cross_validation import splitter_of
 from .machines_in_folds import Machines
 from .pairs_of_classes import scores_of
@@ -184,7 +184,7 @@ class ChosenInFolds(ChosenWidth):
         self.calibrated_ = calibrated(values.reshape(len(y), -1), y, self.classes_, weights)
         self._stages.done("calibration")
 
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    @available_where(lambda self: self.probability, "set probability=True and fit again")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes.
 
@@ -207,7 +207,7 @@ class ChosenInFolds(ChosenWidth):
             )
         return probabilities
 
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    @available_where(lambda self: self.probability, "set probability=True and fit again")
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of the probabilities.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from types import MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +19,46 @@ from ..features._labels import require_labels
 from .samples import with_groups
 
 C = TypeVar("C", bound="Classification")
+
+
+class available_where:
+    """A method that some estimators have, by a function of them; of the others an error says who has it."""
+
+    def __init__(self, has: Callable[[Any], bool], otherwise: str) -> None:
+        self._has, self._otherwise = has, otherwise
+
+    def __call__(self, method: Any) -> Any:
+        update_wrapper(self, method)
+        return self
+
+    def __get__(self, obj: Any, owner: Any = None) -> Any:
+        method: Any = self.__wrapped__  # type: ignore[attr-defined]
+        if obj is None:
+            return method
+        if not self._has(obj):
+            raise AttributeError(f"{type(obj).__name__} has no {method.__name__} here: {self._otherwise}")
+        return MethodType(method, obj)
+
+
+class WithoutProbabilities:
+    """A classifier that has decision values only, and says who has probabilities."""
+
+    @property
+    def predict_proba(self) -> Any:
+        """Not there: least squares have no probabilities."""
+        return self._no_probabilities("predict_proba")
+
+    @property
+    def predict_log_proba(self) -> Any:
+        """Not there: least squares have no probabilities."""
+        return self._no_probabilities("predict_log_proba")
+
+    def _no_probabilities(self, name: str) -> Any:
+        raise AttributeError(
+            f"{type(self).__name__} has no {name}: it has decision_function. Probabilities come from "
+            "GRLogisticClassifier and SVMGBClassifier(probability=True), or from "
+            "sklearn.calibration.CalibratedClassifierCV around this one"
+        )
 
 
 def class_weighted(

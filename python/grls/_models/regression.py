@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 
+from .._input_errors import require_numbers
 from .._validation import FloatArray, require_size, sample_weights
 from .._warnings import recorded
 from .samples import with_groups, with_noise, with_offset
@@ -27,6 +28,7 @@ class RegressionFunction(MultiOutputMixin, RegressorMixin):
 
     def _check_values(self, X: Any, y: Any, **options: Any) -> tuple[Any, FloatArray]:
         """Return X and y, checked."""
+        require_numbers(y)
         checked, values = self._validate(X, y, multi_output=True, y_numeric=True, **options)
         values = np.asarray(values, dtype=np.float64)
         if not (type(y) is np.ndarray and y.dtype == np.float64):  # objects, and what doubles cannot hold

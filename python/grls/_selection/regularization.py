@@ -201,6 +201,11 @@ def require_rows(merged: Merged[Any], criterion: str) -> None:
     """ValueError where the features leave a criterion nothing to go by."""
     m, T, n_groups = len(merged.targets), merged.problem.T, merged.n_groups
     n_features = T.shape[1] + n_groups
+    if m == 1:
+        raise ValueError(
+            "all rows of X are the same, so that there is nothing to learn from them: look at the columns "
+            f"(they are constant), or give regularization a number instead of {criterion!r}"
+        )
     if n_groups and m <= n_features:
         raise ValueError(
             f"regularization={criterion!r} needs more distinct points than features: the samples are at {m} "

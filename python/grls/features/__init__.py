@@ -4,6 +4,7 @@ Estimators take features in any of these forms; all end as one scikit-learn tran
 
 * ``None``: no features, the plain kernel method;
 * ``"constant"``, ``"linear"``, ``"quadratic"``: polynomial trends (`PolynomialTrend`);
+* a list of columns, by name or position, which come with a constant: `Columns`;
 * a function ``X -> (n, l)``;
 * any transformer, cloned and fitted inside ``fit`` with X and y: scikit-learn's, one of these, or your own.
 

@@ -12,6 +12,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_array
 
+from .._validation import did_you_mean
+from ._columns import Columns
 from ._trend import PolynomialTrend
 
 _TRENDS = {"constant": 0, "linear": 1, "quadratic": 2}
@@ -22,8 +24,9 @@ def as_transformer(features: Any) -> Any:
 
     Parameters
     ----------
-    features : None, str, callable or transformer
-        The name of a trend, a function of the rows, or a transformer, which is cloned.
+    features : None, str, list, callable or transformer
+        The name of a trend, columns (beside a constant), a function of the rows, or a transformer, which is
+        cloned.
 
     Returns
     -------
@@ -33,17 +36,21 @@ def as_transformer(features: Any) -> Any:
     if features is None:
         return None
     if isinstance(features, str):
-        if features not in _TRENDS:
+        if features.lower() not in _TRENDS:
             raise ValueError(
-                f"features must be None, one of {', '.join(map(repr, _TRENDS))}, a function "
-                f"or a transformer; got {features!r}"
+                f"features must be None, one of {', '.join(map(repr, _TRENDS))}, a list of columns, a "
+                f"function or a transformer; got {features!r}{did_you_mean(features, _TRENDS)}"
             )
-        return PolynomialTrend(_TRENDS[features])
+        return PolynomialTrend(_TRENDS[features.lower()])
+    if isinstance(features, list | tuple):
+        return Columns(list(features))
     if hasattr(features, "transform"):
         return clone(features)
     if isinstance(features, Callable):  # type: ignore[arg-type]
         return FunctionTransformer(features)
-    raise TypeError(f"features must be None, a name, a function or a transformer; got {features!r}")
+    raise TypeError(
+        f"features must be None, a name, a list of columns, a function or a transformer; got {features!r}"
+    )
 
 
 def evaluate(values: Any, n_rows: int) -> NDArray[Any]:

@@ -182,9 +182,9 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], ArrayLike]) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        if kernel not in _BY_NAME:
+        if kernel.lower() not in _BY_NAME:
             raise ValueError(_unknown_name(kernel))
-        return _BY_NAME[kernel]()
+        return _BY_NAME[kernel.lower()]()
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         name = kernel.__name__
         raise TypeError(f"kernel={name} is a class: give a kernel of it, such as {name}()")

@@ -10,7 +10,7 @@ columns stand is kept in the fitted kernel: at its root `_frame`, the place of e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -178,6 +178,8 @@ class After(_SameOrder):
         return [self, *self.kernel._views()]
 
     def _look(self, seen: Seen) -> None:
+        if seen.columns is not None and len(seen.columns) == 1 and _reads_documents(self.transformer):
+            seen = replace(seen, is_one=True)  # a list of one column would be read as its name
         look, rows = seen.look, seen.rows()
         if self.kernel.pairwise:
             raise ValueError("a precomputed kernel has no points that could be viewed by a transformer")
@@ -372,6 +374,13 @@ def _side_by_side(parts: list[Any], n_rows: int) -> Any:
 def takes_sparse(transformer: Any) -> bool:
     """Whether a transformer takes sparse matrices, as far as it tells."""
     return not isinstance(transformer, BaseEstimator) or bool(get_tags(transformer).input_tags.sparse)
+
+
+def _reads_documents(transformer: Any) -> bool:
+    """Whether a transformer, or the first step of a pipeline, takes a column of text and no table."""
+    while hasattr(transformer, "steps"):
+        transformer = transformer.steps[0][1]
+    return isinstance(transformer, BaseEstimator) and not get_tags(transformer).input_tags.two_d_array
 
 
 def keep_fitted(kernel: Kernel, copy: Kernel) -> None:

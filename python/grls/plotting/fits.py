@@ -28,7 +28,10 @@ def _along_one_variable(X: ArrayLike, n_points: int) -> tuple[FloatArray, FloatA
     """Return the training values of the only variable and points from end to end, a little beyond."""
     values = np.asarray(X, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 1:
-        raise ValueError(f"this display shows one variable, X has shape {values.shape}")
+        raise ValueError(
+            f"this display shows one variable, X has shape {values.shape}: of several columns take "
+            "PartialEffectsDisplay.from_estimator(model, X, columns)"
+        )
     low, high = values.min(), values.max()
     margin = 0.08 * (high - low)
     return values[:, 0], np.linspace(low - margin, high + margin, n_points)
