@@ -877,6 +877,17 @@ def test_what_labels_share_is_kept_where_it_was_asked_for_and_told():
         GRLSRegressor(**{"kernel": kernel, **options, **parameters}).fit(X, y)
 
 
+@pytest.mark.parametrize(("sigma", "is_open"), [(3.0, True), (0.2, False)])
+def test_intervals_of_the_fewest_degrees_of_freedom_say_why_they_are_wide(sigma, is_open):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, 60))[:, None]
+    y = 3 * x[:, 0] + np.sin(2 * x[:, 0]) + 0.3 * rng.normal(size=60)
+    model = GRLSRegressor(Matern(sigma), features="linear", regularization="reml", optimize=is_open).fit(x, y)
+    summary = model.summary(n_simulations=100)
+    assert (model.feature_degrees_of_freedom().min() == 2) == is_open
+    assert ("Where df is 2, the fewest" in " ".join(str(summary).split())) == is_open
+
+
 def test_a_constant_that_the_kernel_can_express_is_noted():
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(0, 6, size=60))[:, None]

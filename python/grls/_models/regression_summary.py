@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._selection.estimation_error import EstimationError, tuned_parameters
+from .._selection.estimation_error import FEWEST_DEGREES, EstimationError, tuned_parameters
 from .._selection.kernel_parameters import GridSearch, Optimization
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.runtime import single_threaded
@@ -305,6 +305,12 @@ class UncertainSummary(RegressionSummary, Uncertainty):
             degrees = error.degrees_of_freedom(lambda end: shown(end)[1], self.degrees_of_freedom_)
             for slope in error.slopes(lambda end: shown(end)[0]):
                 variances = variances + slope**2
+            if np.any(degrees <= FEWEST_DEGREES):
+                note += (
+                    f". Where df is {FEWEST_DEGREES:g}, the fewest, the data leave open how much of the "
+                    "coefficient the kernel part says: the interval allows for all of that, and may be many "
+                    "times wider than the estimate scatters in new readings of the same curve"
+                )
         note = " ".join([f"{note}.", *shown.notes, shown.on_the_constant(self)]).rstrip()
         return CoefficientErrors(np.sqrt(np.maximum(variances, 0)), degrees, note, values)
 

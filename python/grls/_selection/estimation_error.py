@@ -41,7 +41,7 @@ _SMALLEST_STEP = 1e-7
 _STEP_ALONE = 0.1  # and in second differences of the criterion, where γ is all there is
 
 # Fewer make an interval endless: the quantiles of 95 % are 12.7 for one degree of freedom and 4.3 for two.
-_FEWEST_DEGREES = 2.0
+FEWEST_DEGREES = 2.0
 
 _SMALLEST_SHARE = 1 / 64  # of a standard error, where the matrix is not definite farther away
 
@@ -98,7 +98,7 @@ class EstimationError:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = sum((slope**2 for slope in self.slopes(lambda end: np.log(of(end)))), 2 / n_free)
-        return np.maximum(2 / np.asarray(spread), _FEWEST_DEGREES)
+        return np.maximum(2 / np.asarray(spread), FEWEST_DEGREES)
 
 
 def estimation_error(
