@@ -23,15 +23,17 @@ std::unique_ptr<Posterior> make(const Formula* formula, const py::object& data, 
   return std::make_unique<Posterior>(context, problem);
 }
 
-Vector<double> variance(const Posterior& self, const Formula& formula, const py::object& samples,
-                        const py::object& rows, const Matrix<double>& T_new, int threads) {
+// Variances, and what rounding may hide of them at most, as a share.
+std::pair<Vector<double>, double> variance(const Posterior& self, const Formula& formula,
+                                           const py::object& samples, const py::object& rows,
+                                           const Matrix<double>& T_new, int threads) {
   const RowsArgument samples_argument(samples), rows_argument(rows);
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
   Vector<double> out = kernel_diagonal<double>(context, formula, rows_argument.view());
-  self.add_to_variance(context, KernelOfNewRows{formula, samples_argument.view(), rows_argument.view()},
-                       T_new, out);
-  return out;
+  const double lost = self.add_to_variance(
+      context, KernelOfNewRows{formula, samples_argument.view(), rows_argument.view()}, T_new, out);
+  return {std::move(out), lost};
 }
 
 py::array_t<double> covariance(const Posterior& self, const Formula& formula, const py::object& samples,
@@ -55,13 +57,14 @@ GivenKernelColumns given_values(const Values& K) {
   return {K.data(), K.shape(0), K.shape(1)};
 }
 
-Vector<double> variance_of_given(const Posterior& self, Vector<double> prior, const Values& K,
-                                 const Matrix<double>& T_new, int threads) {
+std::pair<Vector<double>, double> variance_of_given(const Posterior& self, Vector<double> prior,
+                                                    const Values& K, const Matrix<double>& T_new,
+                                                    int threads) {
   const GivenKernelColumns values = given_values(K);
   Context context = make_context(threads);
   const py::gil_scoped_release unlocked;
-  self.add_to_variance(context, values, T_new, prior);
-  return prior;
+  const double lost = self.add_to_variance(context, values, T_new, prior);
+  return {std::move(prior), lost};
 }
 
 py::array_t<double> covariance_of_given(const Posterior& self, const Values& prior, const Values& K,

@@ -203,14 +203,10 @@ void correct(const Context& context, const Problem& problem, const Assembled<S>&
   throw NotPositiveDefinite(message.str());
 }
 
-bool spans(const Vector<double>& weights, double ratio) {
-  return weights.size() > 0 && weights.maxCoeff() > ratio * weights.minCoeff();
-}
-
 template <class S>
 Solution solve_in(const Context& context, const Problem& problem) {
   const Index m = problem.Y.rows(), k = problem.Y.cols();
-  const Assembled<S> assembled = assemble_problem<S>(context, problem, spans(problem.weights, kSpan));
+  const Assembled<S> assembled = assemble_problem<S>(context, problem, has_wide_weights(problem));
   const Basis& basis = assembled.basis;
   const Matrix<double>& B = assembled.B;
   BlockTriangle<S>& A = *assembled.A;
@@ -258,6 +254,11 @@ Solution solve_in(const Context& context, const Problem& problem) {
 }
 
 }  // namespace
+
+bool has_wide_weights(const Problem& problem) {
+  const Vector<double>& w = problem.weights;
+  return w.size() > 0 && w.maxCoeff() > kSpan * w.minCoeff();
+}
 
 template <class S>
 Assembled<S> assemble_problem(const Context& context, const Problem& problem, bool sorted) {

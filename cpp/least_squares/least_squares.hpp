@@ -78,6 +78,8 @@ struct Assembled {
   Matrix<double> B;                     // MᵀY (m, k)
   double basis_seconds = 0, gram_seconds = 0, transform_seconds = 0;
 };
+// Whether the weights are so different that the order of the samples matters to rounding.
+bool has_wide_weights(const Problem& problem);
 template <class S>
 Assembled<S> assemble_problem(const Context& context, const Problem& problem, bool sorted = false);
 

@@ -1,6 +1,8 @@
 #include "least_squares/posterior.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@ namespace {
 
 constexpr Index kTogether = 512;  // points that all threads solve for together; more are shared out
 constexpr Index kColumns = 256;   // points of a task then: L is read once for all of them
+constexpr double kUnseen = 1e-7;  // of a variance: what rounding changes by less is not looked at
 constexpr Index kFewRows = 4;     // so few that the samples are read as they are
 
 // The κ of some points at a time.
@@ -80,16 +83,23 @@ double solve_work(Index m, Index points) {
 
 }  // namespace
 
-Posterior::Posterior(const Context& context, const Problem& problem) : m_(problem.T.rows()) {
+Posterior::Posterior(const Context& context, const Problem& problem)
+    : m_(problem.T.rows()), shift_(problem.shift) {
   require(problem.formulation == Formulation::exact, "variances need formulation='exact'");
   require(problem.Y.cols() == 0, "a posterior is made without targets");
-  Assembled<double> assembled = assemble_problem<double>(context, problem);
+  Assembled<double> assembled = assemble_problem<double>(context, problem, has_wide_weights(problem));
   basis_ = std::move(assembled.basis);
   s_ = std::move(assembled.s);
   L_ = std::move(assembled.A);
   shift_diagonal(problem.shift, m_, *L_);
+  const Index n = L_->pivots();
+  sizes_.resize(m_);
+  for (Index i = 0; i < n; ++i) sizes_[i] = *L_->column(i, i);
+  sizes_.tail(m_ - n) = symmetric_corner(*L_, n, m_).diagonal();
+  sizes_ = sizes_.cwiseMax(0).cwiseSqrt();
   partial_llt(context, *L_);
-  schur_ = symmetric_corner(*L_, L_->pivots(), m_);
+  schur_ = symmetric_corner(*L_, n, m_);
+  L21_ = rows_of(*L_, n, m_, n);
 }
 
 void Posterior::check(const KernelColumns& values, const Matrix<double>& T_new) const {
@@ -118,7 +128,11 @@ Posterior::Drift Posterior::drift(const Context& context, const Matrix<double>& 
 }
 
 void Posterior::to_basis(double* X, Index k, Index ld) const {
-  for (Index p = 0; p < k && s_.size() > 0; ++p) Eigen::Map<Eigen::ArrayXd>(X + p * ld, m_) *= s_.array();
+  for (Index p = 0; p < k && s_.size() > 0; ++p) {
+    Eigen::Map<Vector<double>> x(X + p * ld, m_);
+    x.array() *= s_.array();
+    if (!basis_.order.empty()) x = basis_.ordered(x).eval();
+  }
   const Index l = basis_.rank();
   if (l == 0) return;
   Matrix<double> ZtX(l, k);  // MᵀX = X - V ZᵀX
@@ -127,13 +141,43 @@ void Posterior::to_basis(double* X, Index k, Index ld) const {
   blas::gemm(blas::Op::none, blas::Op::none, m_, k, l, -1.0, basis_.V.data(), m_, ZtX.data(), l, 1.0, X, ld);
 }
 
-void Posterior::add_to_variance(const Context& context, const KernelColumns& values,
-                                const Matrix<double>& T_new, Vector<double>& variance) const {
+Vector<double> Posterior::rounding(const double* X, Index count, const Matrix<double>& t, const double* prior,
+                                   const double* variance) const {
+  constexpr double kEpsilon = 4 * std::numeric_limits<double>::epsilon();  // of a kernel value, and sums
+  const Index n = L_->pivots(), l = basis_.rank();
+  Vector<double> out = Vector<double>::Zero(count);
+  const double reach = sizes_.norm() / std::sqrt(shift_);  // shift |λ|² is a part of the variance
+  IndexList seen;
+  for (Index p = 0; p < count; ++p) {
+    const double root = std::sqrt(std::max(variance[p], 0.0));
+    if (std::sqrt(std::abs(prior[p])) + reach * root > std::sqrt(kUnseen / kEpsilon) * root)
+      seen.push_back(p);
+  }
+  if (seen.empty()) return out;
+  Matrix<double> lambda(n, static_cast<Index>(seen.size()));
+  for (Index q = 0; q < lambda.cols(); ++q) {
+    const Index p = seen[static_cast<std::size_t>(q)];
+    lambda.col(q) = Eigen::Map<const Vector<double>>(X + p * m_, n) - L21_.transpose() * t.col(p);
+  }
+  solve_transposed(Context(1, [] {}), *L_, lambda);  // this may be the task of one of several threads
+  for (Index q = 0; q < lambda.cols(); ++q) {
+    const Index p = seen[static_cast<std::size_t>(q)];
+    const double sum = std::sqrt(std::abs(prior[p])) + sizes_.head(n).dot(lambda.col(q).cwiseAbs()) +
+                       sizes_.tail(l).dot(t.col(p).cwiseAbs());
+    out[p] = kEpsilon * sum * sum;
+  }
+  return out;
+}
+
+double Posterior::add_to_variance(const Context& context, const KernelColumns& values,
+                                  const Matrix<double>& T_new, Vector<double>& variance) const {
   check(values, T_new);
   const Index points = T_new.rows(), n = L_->pivots(), l = basis_.rank();
   require(variance.size() == points, "there are ", variance.size(), " prior variances for ", points,
           " points");
-  if (points == 0) return;
+  if (points == 0) return 0;
+  const Vector<double> prior = variance;
+  Vector<double> lost = Vector<double>::Zero(points);
   const Drift drift = this->drift(context, T_new);
   Columns columns(context, values);
   const auto add = [&](Index first, Index count, const double* X) {
@@ -142,13 +186,22 @@ void Posterior::add_to_variance(const Context& context, const KernelColumns& val
       const auto t = drift.t.col(first + p), St = drift.St.col(first + p);
       variance[first + p] += t.dot(St) - 2 * t.dot(w) - v.squaredNorm();
     }
+    lost.segment(first, count) =
+        rounding(X, count, drift.t.middleCols(first, count), prior.data() + first, variance.data() + first);
+  };
+  const auto largest = [&] {
+    double out = 0;
+    for (Index p = 0; p < points; ++p)
+      if (lost[p] > 0) out = std::max(out, variance[p] > lost[p] ? lost[p] / variance[p] : 1.0);
+    return out;
   };
   if (points <= kTogether) {
     Matrix<double> X(m_, points);
     columns.fill(context, X);
     to_basis(X.data(), points, m_);
     solve_forward(context, *L_, X);
-    return add(0, points, X.data());
+    add(0, points, X.data());
+    return largest();
   }
   std::vector<std::vector<double>> blocks(static_cast<std::size_t>(context.threads()));
   parallel_for(context, (points + kColumns - 1) / kColumns, workers_for(context, solve_work(m_, points)),
@@ -161,6 +214,7 @@ void Posterior::add_to_variance(const Context& context, const KernelColumns& val
                  if (solve_forward(context, worker, *L_, m_, X.data(), count, m_))
                    add(first, count, X.data());
                });
+  return largest();
 }
 
 void Posterior::add_to_covariance(const Context& context, const KernelColumns& values,

@@ -8,7 +8,9 @@
 // complement, C β = … as in matrices/basis.hpp:
 //   v = L⁻¹Nᵀκ,  w = M₂ᵀκ - L₂₁v,  t = C⁻ᵀφ
 //   cov(1, 2) / v² = prior - v₁ᵀv₂ + t₁ᵀSt₂ - t₁ᵀw₂ - w₁ᵀt₂
-// The uncertainty of the features' coefficients is part of it: universal kriging.
+// With λ = [L⁻ᵀ(v - L₂₁ᵀt); t] that is a quadratic form in (1, λ), the least there is, of which rounding
+// changes about ε (√prior + Σ |λ_i| √A_ii)², A = MᵀΦM + shift. The uncertainty of the features' coefficients
+// is part of it: universal kriging.
 #pragma once
 
 #include <memory>
@@ -39,9 +41,9 @@ class Posterior {
   Index features() const { return basis_.n_features; }
 
   // Both add to the prior, in units of v², what the samples and the features tell; T_new (points, l).
-  // variance (points)
-  void add_to_variance(const Context& context, const KernelColumns& values, const Matrix<double>& T_new,
-                       Vector<double>& variance) const;
+  // variance (points); returns what rounding may hide of a variance, as the largest share of any.
+  double add_to_variance(const Context& context, const KernelColumns& values, const Matrix<double>& T_new,
+                         Vector<double>& variance) const;
   // covariance (points, points), symmetric
   void add_to_covariance(const Context& context, const KernelColumns& values, const Matrix<double>& T_new,
                          double* covariance) const;
@@ -52,6 +54,9 @@ class Posterior {
   };
   void check(const KernelColumns& values, const Matrix<double>& T_new) const;
   Drift drift(const Context& context, const Matrix<double>& T_new) const;
+  // What rounding may change of the variances, from X = [v; w] of `count` points; 0 where that is nothing.
+  Vector<double> rounding(const double* X, Index count, const Matrix<double>& t, const double* prior,
+                          const double* variance) const;
   // X (m, k), ld apart: from κ to √w κ in the coordinates of the basis.
   void to_basis(double* X, Index k, Index ld) const;
 
@@ -60,6 +65,9 @@ class Posterior {
   Vector<double> s_;                          // square roots of the weights, or empty
   std::unique_ptr<BlockTriangle<double>> L_;  // over n pivots, with the border
   Matrix<double> schur_;                      // (l, l)
+  Matrix<double> L21_;                        // (l, n)
+  Vector<double> sizes_;                      // (m): square roots of the diagonal before it was factorised
+  double shift_;
 };
 
 // The memory of a posterior, and of the covariance of so many points with it.

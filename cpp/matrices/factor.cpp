@@ -30,10 +30,8 @@ class PartialLlt {
   explicit PartialLlt(BlockTriangle<S>& A)
       : A_(A), bands_(A.bands()), progress_(static_cast<std::size_t>(A.block_columns() * bands_)) {
     for (auto& p : progress_) p.store(0, std::memory_order_relaxed);
-    largest_ = 0;
     for (Index k = 0; k < A.pivot_block_columns(); ++k)
-      for (Index q = 0; q < A.width(k); ++q)
-        largest_ = std::max(largest_, A.at(A.start(k), k)[q * A.ld(k) + q]);
+      for (Index q = 0; q < A.width(k); ++q) diagonal_.push_back(A.at(A.start(k), k)[q * A.ld(k) + q]);
     schedule();
   }
 
@@ -110,11 +108,12 @@ class PartialLlt {
   void factor_diagonal(Index k) {
     S* const block = A_.at(A_.start(k), k);
     bool definite = blas::potrf_lower<S>(A_.width(k), block, A_.ld(k));
-    // A pivot that is nothing but rounding error tells a singular matrix from a regular one.
-    const S smallest = 4 * std::numeric_limits<S>::epsilon() * largest_;
+    // A pivot that is nothing but rounding error, of what the element of the diagonal was, tells a singular
+    // matrix from a regular one. Rows and columns may be of very different sizes, as weights make them.
     for (Index q = 0; q < A_.width(k) && definite; ++q) {
       const S pivot = block[q * A_.ld(k) + q];
-      definite = pivot * pivot > smallest;
+      const S before = diagonal_[static_cast<std::size_t>(A_.start(k) + q)];
+      definite = pivot * pivot > 4 * std::numeric_limits<S>::epsilon() * before;
     }
     if (!definite) throw NotPositiveDefinite("a pivot of its factorisation is zero or negative");
   }
@@ -141,7 +140,7 @@ class PartialLlt {
   Index bands_;
   std::vector<std::atomic<std::int32_t>> progress_;
   std::vector<LltTask> tasks_;
-  S largest_;
+  std::vector<S> diagonal_;  // as it was before
 };
 
 }  // namespace

@@ -391,4 +391,4 @@ def test_the_share_of_outliers_is_that_of_coefficients_at_their_bound_at_any_tol
     peer = OneClassSVM(gamma=0.5 / sigma**2, nu=nu, tol=1e-10).fit(X)
     bounded = int((np.abs(peer.dual_coef_) > 1 - 1e-7).sum())
     outliers = int((OneClassSVMGB(Gaussian(sigma), nu=nu, tol=tol).fit(X).predict(X) < 0).sum())
-    assert bounded - 1 - (0.03 if tol > 1e-5 else 0.01) * m <= outliers <= nu * m
+    assert bounded - 1 - (0.03 if tol > 1e-6 else 0.01) * m <= outliers <= nu * m

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from grls import GRLSRegressor, NystromGRLSRegressor, PriorRLSRegressor
-from grls.exceptions import PrecisionWarning
+from grls.exceptions import NotPositiveDefiniteError, PrecisionWarning
 from grls.kernels import Gaussian, Laplace, Linear
 from numpy.testing import assert_allclose
 from reference import exact
@@ -124,3 +124,90 @@ def test_points_whose_distances_leave_single_precision_are_refused_there(unit):
     mixed = model.set_params(precision="mixed").fit(unit * X, y).predict(unit * X)
     usual = GRLSRegressor(Laplace(1.0), regularization=1e-3).fit(X, y).predict(X)
     assert np.abs(mixed - usual).max() < 1e-8
+
+
+def told_of(caught, what):
+    return any(issubclass(w.category, PrecisionWarning) and what in str(w.message) for w in caught)
+
+
+def wrong_deviations(seed):
+    """Return how many deviations of a small fit are wrong without a warning; weights and γ of any size."""
+    random = np.random.default_rng(seed)
+    m, d = int(random.integers(4, 9)), int(random.integers(1, 3))
+    X, sigma = random.uniform(-3, 3, (m, d)), random.choice([0.3, 1.0, 3.0])
+    weights = 10.0 ** random.uniform(-12, 12, m) if random.random() < 0.8 else np.ones(m)
+    gamma, linear = 10.0 ** random.uniform(-16, 16), bool(random.integers(2)) and m > d + 2
+    model = GRLSRegressor(Gaussian(sigma), features="linear" if linear else "constant", regularization=gamma)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, random.normal(size=m), weights)
+        except NotPositiveDefiniteError:  # refused, as singular to working precision
+            return 0
+    if not np.isfinite(model.kernel_variance_).all() or (model.feature_coef_ == 0).any():
+        return 0  # variances that are not known, features that depend on each other in the heavy rows
+    points = np.vstack([X[:2], random.uniform(-4, 4, (2, d))])
+    T, T_new = (np.column_stack([np.ones(len(Z)), *(Z.T if linear else [])]) for Z in (X, points))
+    wanted = exact.grls_standard_deviations("gaussian", sigma, X, T, weights, gamma, points, T_new)
+    wrong = 0
+    for point, true in zip(points, wanted, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            std = float(model.predict(point[None], return_std=True)[1][0])
+        right = abs(std / float(np.sqrt(model.kernel_variance_[0])) - float(true)) <= 1e-6 * float(true)
+        wrong += not right and not told_of(caught, "standard deviation")
+    return wrong
+
+
+def test_standard_deviations_are_right_or_warned_about_whatever_the_weights():
+    assert [seed for seed in range(100) if wrong_deviations(seed)] == []
+
+
+@pytest.mark.slow
+def test_standard_deviations_of_many_small_fits_are_right_or_warned_about():
+    assert [seed for seed in range(100, 10_100) if wrong_deviations(seed)] == []
+
+
+@pytest.mark.parametrize("a", [1e-4, 1e-8, 1e-10, 1e-12])
+def test_weights_that_span_everything_leave_deviations_between_the_rows_as_they_are(a):
+    X, w = np.array([[0.0], [100.0], [200.0]]), np.array([1, 1 / a, a])
+    gamma, points = a / w.sum(), np.array([[50.0], [200.0], [30.0]])
+    model = GRLSRegressor(Gaussian(1.0), regularization=gamma).fit(X, [1.0, 2.0, 4.0], w)
+    ones, new = np.ones((3, 1)), np.ones((3, 1))
+    wanted = exact.grls_standard_deviations("gaussian", 1.0, X, ones, w, gamma, points, new)
+    found = model.predict(points, return_std=True)[1] / np.sqrt(model.kernel_variance_)
+    assert_allclose(found, [float(each) for each in wanted], rtol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-9, 1e-6])
+@pytest.mark.parametrize("gamma", [1e-12, 1e-14])
+def test_groups_left_out_are_right_or_warned_about_where_rows_nearly_repeat(gap, gamma):
+    looked_at = 0
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        X, y = random.uniform(-3, 3, (6, 1)), random.normal(size=7)
+        X, groups = np.vstack([X, X[:1] + gap]), np.array([0, 1, 1, 2, 2, 3, 0])
+        y[6] = y[0] + 1e-3 * (gap > 1e-9)
+        model = GRLSRegressor(Gaussian(1.0), regularization="logo", regularization_grid=[gamma])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                model.fit(X, y, groups=groups)
+            except NotPositiveDefiniteError:
+                continue
+        looked_at += 1
+        for group in range(4):
+            train, test = groups != group, groups == group
+            T, T_new, w = np.ones((train.sum(), 1)), np.ones((test.sum(), 1)), np.ones(train.sum())
+            same_shift = gamma * len(X) / train.sum()
+            wanted = exact.grls_predictions(
+                "gaussian", 1.0, X[train], T, y[train], w, same_shift, X[test], T_new
+            )
+            error = np.abs(model.logo_predictions_[test] - [float(each) for each in wanted]).max()
+            if error > 1e-4 * np.abs(y).max():
+                assert told_of(caught, "groups left out")
+                message = next(str(w.message) for w in caught if "groups left out" in str(w.message))
+                assert float(message.split(" by ")[1].split()[0]) > 0.01 * min(error / np.abs(y).max(), 1)
+            elif group == 0 and gap <= 1e-9:
+                assert error < 1e-5 * np.abs(y).max()  # without nearly equal rows there is no difficulty
+    assert looked_at

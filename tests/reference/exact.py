@@ -56,6 +56,37 @@ def solve(A, b):
     return x
 
 
+def _grls_system(k, sigma, X, T, w, gamma):
+    """Return the matrix [K + γ Σw W⁻¹, T; Tᵀ, 0]."""
+    m, n_free = len(X), len(T[0])
+    shift = Decimal(float(gamma)) * sum(w, Decimal(0))
+    A = [[Decimal(0)] * (m + n_free) for _ in range(m + n_free)]
+    for i in range(m):
+        for j in range(m):
+            A[i][j] = k(X[i], X[j], sigma)
+        A[i][i] += shift / w[i]
+        for p in range(n_free):
+            A[i][m + p] = A[m + p][i] = T[i][p]
+    return A
+
+
+def grls_standard_deviations(kernel, sigma, X, T, weights, gamma, X_new, T_new):
+    """Return the standard deviations of f at new points, in units of the kernel's.
+
+    Arguments are those of `grls_predictions`, and k(x, x) = 1:
+    √(1 − bᵀA⁻¹b), A the matrix of the fit and b = [k(x, X); φ(x)].
+    """
+    with localcontext(_CONTEXT):
+        k, sigma = KERNELS[kernel], Decimal(float(sigma))
+        X, T, w, X_new, T_new = (decimals(v) for v in (X, T, weights, X_new, T_new))
+        A, out = _grls_system(k, sigma, X, T, w, gamma), []
+        for x, t in zip(X_new, T_new, strict=True):
+            b = [*(k(x, other, sigma) for other in X), *t]
+            found = solve(A, b)
+            out.append((1 - sum((f * v for f, v in zip(found, b, strict=True)), Decimal(0))).sqrt())
+        return out
+
+
 def grls_predictions(kernel, sigma, X, T, y, weights, gamma, X_new, T_new):
     """Return f at new points, of the minimiser of Σ w (y - f)² / Σw + γ cᵀKc with free features T.
 
@@ -64,15 +95,7 @@ def grls_predictions(kernel, sigma, X, T, y, weights, gamma, X_new, T_new):
     with localcontext(_CONTEXT):
         k, sigma = KERNELS[kernel], Decimal(float(sigma))
         X, T, y, w, X_new, T_new = (decimals(v) for v in (X, T, y, weights, X_new, T_new))
-        m, n_free = len(X), len(T[0])
-        shift = Decimal(float(gamma)) * sum(w, Decimal(0))
-        A = [[Decimal(0)] * (m + n_free) for _ in range(m + n_free)]
-        for i in range(m):
-            for j in range(m):
-                A[i][j] = k(X[i], X[j], sigma)
-            A[i][i] += shift / w[i]
-            for p in range(n_free):
-                A[i][m + p] = A[m + p][i] = T[i][p]
+        m, n_free, A = len(X), len(T[0]), _grls_system(k, sigma, X, T, w, gamma)
         found = solve(A, [*y, *[Decimal(0)] * n_free])
         if found is None:
             return None

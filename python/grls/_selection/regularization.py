@@ -16,6 +16,7 @@ from .._validation import FloatArray, integer
 from .._warnings import warn
 from ..exceptions import NotPositiveDefiniteError
 from .merged import Merged, Selectable, merge
+from .refitted import refitted
 from .variances import ESTIMATED, GivenVariances
 
 CRITERIA = ("loo", "gcv", "reml")
@@ -435,6 +436,8 @@ def _selection(curve: Curve, v: int, variance: float, merged: Merged[Any], *, pe
     picked = None
     if curve.points[0][0].criterion in LEAVE_OUT:
         predictions = {g: curve.points[g][0].predictions(curve.points[g][1], variance) for g in set(best)}
+        if np.isinf(variance):
+            predictions = {g: refitted(merged, float(curve.shifts[g]), p) for g, p in predictions.items()}
         if per_output:
             picked = np.stack([predictions[g][:, p] for p, g in enumerate(best)], axis=1)
         else:
