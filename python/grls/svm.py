@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._models.chosen_in_folds import ChosenInFolds
 from ._models.classification import class_weighted, classes_of, require_two_classes, weights_of_classes
+from ._models.definite import warn_if_indefinite
 from ._models.machines_in_folds import Machines
 from ._models.pairs_of_classes import (
     Solved,
@@ -88,7 +89,7 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         takes "native"; up to 6000 samples "ipm" takes over where that has worked as long as "ipm" would
         have. Where either gets stuck, "native" as it may with a C or a tolerance out of all proportion,
         "ipm" where the features alone separate the classes, the other one finishes the work. Where the
-        kernel is not positive definite (sigmoid), "auto" is "native", with an `IndefiniteKernelWarning`.
+        kernel is not positive definite (sigmoid), "auto" is "native"; both give an `IndefiniteKernelWarning`.
         Conditionally positive definite kernels of order 1 need no matrix with "native" and "auto"; those of
         higher order, such as thin plates, two of order m.
     formulation : {"virtual", "pivot"}, default="virtual"
@@ -390,6 +391,8 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
             known = machines.known_matrix(chosen.setting.kernel)
         shared = shared_matrix(posed.problem, labels, known)
         task = Task(training.kernel, shared, labels, classes, pairs, solver, by_osqp)
+        if self.solver == "native":  # which does not find out by itself
+            warn_if_indefinite(training.kernel, problem)
         start = None if by_osqp else self._start(training, labels, classes, len(pairs))
         if self._is_hard():
             solved, said = hard_margin(self, task, start)

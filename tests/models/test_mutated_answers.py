@@ -9,10 +9,12 @@ from grls import GRRegressor, OneClassSVMGB, SVMGBClassifier, one_class
 from grls._models import piecewise, solved_pairs
 from grls._solvers import osqp
 from grls._solvers.feasible import feasible
-from grls.kernels import Gaussian
+from grls.exceptions import IndefiniteKernelWarning
+from grls.kernels import Gaussian, Sigmoid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 SOLVERS = ["native", "ipm", "osqp"]
@@ -152,3 +154,20 @@ def test_the_gap_of_the_quadratic_program_bounds_what_is_missing(seed, formulati
             missing = (found.objective - best.objective_[0]) / max(found.objective, 1e-6 * C.sum())
             assert missing <= found.duality_gap + 1e-7
             assert caught or found.duality_gap <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "kernel", [Sigmoid(a=1.0, c=1.0), lambda X, Z: -np.exp(-((X[:, :1] - Z[:, 0]) ** 2))]
+)
+@pytest.mark.parametrize(
+    "model",
+    [SVMGBClassifier(max_iter=50), GRRegressor(loss="absolute", regularization=1.0, max_iter=50)],
+    ids=["classifier", "regressor"],
+)
+def test_an_indefinite_kernel_is_told_whatever_the_solver(model, kernel):
+    X, y = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        with pytest.warns(IndefiniteKernelWarning):
+            clone(model).set_params(kernel=kernel, solver="native").fit(X, y > 0)
+        clone(model).set_params(kernel=lambda X, Z: X @ Z.T, solver="native").fit(X, y > 0)  # says nothing

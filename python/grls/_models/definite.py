@@ -9,6 +9,7 @@ features express.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -17,6 +18,10 @@ from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.rank import independent_columns
 from .._validation import FloatArray
+from .._warnings import warn
+from ..exceptions import IndefiniteKernelWarning
+
+_ROWS, _NEGATIVE = 500, 1e-8  # that are looked at; an eigenvalue, of the largest, that rounding does not make
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,21 @@ class DefiniteProblem:
     def feature_coefficients(self, beta: FloatArray, c: FloatArray) -> FloatArray:
         """Return β (l, k) that goes with the kernel as it is, from those of the definite problem."""
         return np.asarray(beta - self.to_features @ c)
+
+
+def warn_if_indefinite(kernel: Any, problem: KernelProblem) -> None:
+    """Give an `IndefiniteKernelWarning` where some of the rows show that a kernel is not definite.
+
+    Of a solver that does not find out by itself. Kernels that are so by their formula, or together with
+    polynomials, are not looked at.
+    """
+    if kernel.order or (kernel.is_definite and not kernel.pairwise):
+        return
+    rows = np.unique(np.linspace(0, len(problem.T) - 1, min(len(problem.T), _ROWS)).astype(np.intp))
+    values = np.linalg.eigvalsh(problem.take(rows, np.ones(len(rows))).kernel_matrix())
+    if values[0] < -_NEGATIVE * values[-1]:
+        warn(
+            f"the matrix of the kernel {kernel!r} is not positive definite, so the problem is not convex: "
+            "what is found is stationary, but need not be the best; choose another kernel",
+            IndefiniteKernelWarning,
+        )

@@ -21,7 +21,7 @@ from .._validation import FloatArray
 from .._warnings import warn
 from ..exceptions import IndefiniteKernelWarning, NotPositiveDefiniteError
 from ..kernels.polynomials import needed_polynomials
-from .definite import DefiniteProblem
+from .definite import DefiniteProblem, warn_if_indefinite
 from .feature_prior import SplitFeatures, is_as_good_as_free, penalised_problem, split
 from .loss_fit import GammaPath, LossFit
 from .losses import PIECEWISE, Settings, Terms
@@ -113,6 +113,8 @@ def problem_of(model: Any, training: Training, what: str) -> PosedProblem:
     conditional = order > 1 or (order == 1 and model.solver != "native")
     _require_memory(model, training, conditional, what)
     problem, parts = KernelProblem(kernel, samples.X, training.T, samples.weights), None
+    if model.solver == "native":  # which does not find out by itself
+        warn_if_indefinite(kernel, problem)
     tau = float(model.feature_variance)
     if np.isfinite(tau) and training.T.shape[1] and not is_as_good_as_free(kernel, samples.X, tau):
         parts = split(training.T, samples.weights, needed_polynomials(kernel, samples.X))
