@@ -67,6 +67,7 @@ STEPS = (
     Step("tabular", "bench.compare.tabular", ("tabular/report_1000",), afresh="--afresh"),
     Step("transfer", "bench.prior.transfer", ("transfer",), timed=False),
     Step("coverage", "bench.compare.coverage", ("coverage",), timed=False),
+    Step("scales", "bench.compare.scales", ("scales",), timed=False),
     Step("losses", "bench.compare.losses", ("losses",), timed=False),
     Step("counts", "bench.compare.counts", ("counts",), timed=False),
     Step("r figures", "bench.compare.r_figures", ("r_figures",), timed=False),

@@ -25,6 +25,7 @@ from grls.kernels import Categorical, Gaussian, Laplace, Linear, Log, Matern, Pe
 from grls.summary import Table, Value, Values
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -167,7 +168,10 @@ def test_figures_of_nlme_on_meuse():
     assert_allclose(known["2.5 %"], [6.73878737134, -3.03115296788], rtol=1e-5)  # of t with 153
     assert_allclose(known["97.5 %"], [7.23207396263, -2.10317409290], rtol=1e-5)
     frame = summary.to_frame("scale")
-    assert_allclose(frame.loc["Laplace: sigma"], [0.192514146973, 0.0866438, 0.4277477], rtol=1e-3)
+    assert frame.loc["Laplace: sigma", "estimate"] == pytest.approx(0.192514146973, rel=1e-3)
+    # nlme's interval is that of the curvature: 0.0866438 to 0.4277477; ours that of the profile likelihood
+    error = np.sqrt(model._error_of_estimation().covariance[0, 0])
+    assert 2 * 1.959964 * error == pytest.approx(np.log(0.4277477 / 0.0866438), rel=1e-3)
     assert_allclose(
         frame["estimate"].iloc[:2], 0.197737467746 * np.array([0.246345080625, 1 - 0.246345080625]), rtol=1e-5
     )
@@ -714,7 +718,7 @@ def test_unconditional_errors_with_known_noise_do_not_depend_on_its_unit():
     for column in ("SE", "df", "97.5 %"):
         assert_allclose(ours.coefficients[column], theirs.coefficients[column], rtol=1e-3)
     for column in ("2.5 %", "97.5 %"):
-        assert_allclose(ours.scale[column] / theirs.scale[column], [100, 1, 1], rtol=0.02)
+        assert_allclose(ours.scale[column], theirs.scale[column] * [100, 1, 1], rtol=0.02)
     assert ours.restricted_log_likelihood == pytest.approx(theirs.restricted_log_likelihood, abs=1e-5)
 
 
@@ -897,3 +901,20 @@ def test_a_constant_that_the_kernel_can_express_is_noted():
     assert note in " ".join(smooth.summary(n_simulations=0).notes)
     rough = GRLSRegressor(Gaussian(0.1), regularization="reml").fit(x, rng.normal(size=60))
     assert note not in " ".join(rough.summary(n_simulations=0).notes)
+
+
+def test_intervals_of_kernel_parameters_are_those_of_the_profile_likelihood():
+    rng = np.random.default_rng(2)
+    X = np.sort(rng.uniform(0, 12, size=120))[:, None]
+    kernel = Gaussian(2.0) + 0.5 * (Gaussian(8.0) * Periodic(1.0, period=1.0))
+    y = np.linalg.cholesky(kernel(X) + 0.05 * np.eye(120)) @ rng.standard_normal(120)
+    model = GRLSRegressor(kernel, regularization="reml", optimize=True).fit(X, y)
+    frame = model.summary(n_simulations=0).to_frame("scale")
+    names = dict(zip(frame.index[2:], model.optimization_.parameters, strict=True))
+    least = model.optimization_.criterion.min()
+    for row in ("Periodic: period", "Gaussian 1: sigma"):
+        others = [name for name in names.values() if name != names[row]]
+        for end in ("2.5 %", "97.5 %"):
+            start = clone(model.kernel_).set_params(**{names[row]: frame.loc[row, end]})
+            there = GRLSRegressor(start, regularization="reml", optimize=others).fit(X, y)
+            assert there.optimization_.criterion.min() - least == pytest.approx(3.841, abs=0.5)

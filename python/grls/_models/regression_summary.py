@@ -16,7 +16,12 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._selection.estimation_error import FEWEST_DEGREES, EstimationError, tuned_parameters
+from .._selection.estimation_error import (
+    FEWEST_DEGREES,
+    EstimationError,
+    profile_intervals,
+    tuned_parameters,
+)
 from .._selection.kernel_parameters import GridSearch, Optimization
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.runtime import single_threaded
@@ -56,15 +61,15 @@ class Scales:
     errors: FloatArray  # (p,): NaN where they are not known
     offsets: FloatArray  # (p,): the logarithm is that of the value and this
     note: str  # why there are no intervals, or ""
+    ends: FloatArray | None = None  # (q, 2): of the last q, by their profile likelihood
 
     def table(self) -> Table:
         """Return them with intervals of 95 %."""
         centre, away = self.values + self.offsets, np.exp(_QUANTILE * self.errors)
-        columns = {
-            "estimate": self.values,
-            _LOW: centre / away - self.offsets,
-            _HIGH: centre * away - self.offsets,
-        }
+        low, high = centre / away, centre * away
+        if self.ends is not None:
+            low[-len(self.ends) :], high[-len(self.ends) :] = self.ends.T
+        columns = {"estimate": self.values, _LOW: low - self.offsets, _HIGH: high - self.offsets}
         return Table("scale", "scale", self.names, columns)
 
 
@@ -337,7 +342,7 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         errors = _scale_errors(error, output, self.degrees_of_freedom_)
         labels = self._in_words(error.labels[:-1])
         own = np.sqrt(np.diag(error.covariance))[:-1]
-        note = ""
+        note, ends = "", None
         if record is not None and not _by_likelihood(record):
             own = np.full(len(own), np.nan)
             note = "The kernel was not chosen by the likelihood: its parameters have no intervals."
@@ -345,12 +350,22 @@ class UncertainSummary(RegressionSummary, Uncertainty):
             at_bound = [name for name, e in zip(labels, own, strict=True) if e == 0]
             own = np.where(own == 0, np.nan, own)
             note = f"At a bound of the search, and taken as known: {', '.join(at_bound)}."
+        if (
+            isinstance(record, Optimization)
+            and record.by == "reml"
+            and len(statistics.residuals) <= _MOST_POINTS
+        ):
+            fitted = FittedProblem.of(self)
+            ends = profile_intervals(fitted.problem, fitted.targets, record, error, self._counts_fit)
+            if np.any((ends == 0) | (ends == np.inf)):
+                note += " An end at 0 or inf lies beyond the bounds of the search."
         return Scales(
             [*names, *labels],
             np.append(values, (error.values - error.offsets)[:-1]),
             np.append(errors, own),
             np.append(np.zeros(2), error.offsets[:-1]),
-            note,
+            note.strip(),
+            ends,
         )
 
     def _other_kernels(self, solved: Solved) -> tuple[list[Any], str]:

@@ -29,6 +29,7 @@ from .kernel_choice import KernelChoice
 from .kernel_parameters import GridSearch, Optimization
 from .metric import Metric
 from .parameters import Parameters
+from .profiles import CHI2, Profile
 
 # No logarithm is taken to be less certain than this, a factor of 55 either way: what the data hardly tell (a
 # direction without curvature) must not blow up what depends on it. Widths and γ that make up for one another,
@@ -159,6 +160,29 @@ def _change_of_scales(axis: Axis | None, n_outputs: int) -> FloatArray:
     above, below = axis.ends
     kernel = np.log(above.variance / below.variance)
     return np.array([kernel + np.log(above.gamma / below.gamma), kernel]) / (2 * axis.share)
+
+
+def profile_intervals(
+    problem: KernelProblem,
+    targets: FloatArray,
+    record: Optimization,
+    error: EstimationError,
+    counts: FloatArray | None = None,
+) -> FloatArray:
+    """Return intervals of 95 % (p, 2) of the kernel's parameters, their offsets added, by their likelihood.
+
+    NaN for those at a bound of the search; 0 and ∞ for an end beyond one.
+    """
+    parameters = tuned_parameters(problem, record)
+    assert parameters is not None
+    free = np.diag(error.covariance) > 0
+    curvature = np.eye(len(free))
+    curvature[np.ix_(free, free)] = 2 * np.linalg.inv(error.covariance[np.ix_(free, free)])
+    objective = Objective(parameters, problem, targets, "reml", counts)
+    k, logs, bounds = targets.shape[1], np.log(error.values), record.bounds + error.offsets[:, None]
+    profile = Profile(objective, logs, curvature / k, free, np.log(bounds), CHI2 / k)
+    ends = [profile.interval(i) if free[i] else np.full(2, np.nan) for i in range(len(free) - 1)]
+    return np.exp(np.reshape(ends, (-1, 2)))
 
 
 def tuned_parameters(problem: KernelProblem, record: Record) -> Parameters | None:
