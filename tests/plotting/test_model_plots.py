@@ -1,5 +1,8 @@
 """The displays of a fitted regressor draw what it says: effects, maps, residuals, variogram, report."""
 
+import itertools
+
+import grls
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -10,6 +13,7 @@ from grls.features import Columns
 from grls.kernels import Gaussian, Laplace, Matern, Precomputed, ThinPlate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -231,7 +235,7 @@ def test_what_cannot_be_drawn_is_a_clear_error(fitted):
     model, X, y = fitted
     with pytest.raises(NotFittedError):
         plotting.model_report(GRLSRegressor())
-    with pytest.raises(TypeError, match="shows a GRLSRegressor, or a pipeline that ends in one, got GRLSC"):
+    with pytest.raises(TypeError, match=r"shows a GRLSRegressor, which keeps its rows.*got GRLSC"):
         plotting.ResidualsDisplay.from_estimator(GRLSClassifier("gaussian").fit(X, y > 0))
     both = GRLSRegressor("gaussian").fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="shows one output, the model has 2"):
@@ -318,7 +322,7 @@ def test_maps_and_lines_of_other_losses():
     rows = np.tile(np.median(X, axis=0), (25, 1))
     rows[:, 1], rows[:, 0] = (values.ravel() for values in np.meshgrid(display.x, display.y))
     assert_allclose(display.mean.ravel(), robust.predict(rows))
-    with pytest.raises(ValueError, match="with_noise is for least squares"):
+    with pytest.raises(ValueError, match="with_noise is for models that have bands"):
         draw(robust, X, with_noise=True)
 
     levels = GRRegressor(Gaussian(2.0), loss="quantile", quantiles=[0.9, 0.1, 0.5], **given).fit(X, y)
@@ -356,7 +360,7 @@ def test_maps_and_lines_of_other_losses():
         plotting.PartialEffectsDisplay.from_estimator(centres, X, with_noise=True)
     one = NystromGRRegressor(Gaussian(2.0), n_centers=20, **given).fit(X[:, :1], counts)
     fit = plotting.FitDisplay.from_estimator(one, X[:, :1], counts, n_points=9)
-    assert fit.std is fit.band is None
+    assert fit.band is None
     assert_allclose(fit.mean, one.predict(fit.line[:, None]))
 
     two = GRRegressor(Gaussian(2.0), **given).fit(X, np.column_stack([y, -y]))
@@ -365,3 +369,91 @@ def test_maps_and_lines_of_other_losses():
     for display in (plotting.ResidualsDisplay, plotting.VariogramDisplay):
         with pytest.raises(TypeError, match="shows a GRLSRegressor"):
             display.from_estimator(robust)
+
+
+# Any model.
+
+
+def wave(n=60, columns=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 6, size=(n, columns))
+    return X, np.sin(X[:, 0]) + X[:, -1] + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        grls.NystromGRLSRegressor(Gaussian(1.0), features="linear", n_centers=30, regularization=1e-3),
+        grls.FourierGRLSRegressor(Gaussian(2.0), features="linear", regularization=1e-3),
+        grls.PriorRLSRegressor(kernel=Gaussian(1.0), regularization=1e-3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_displays_show_the_errors_of_every_model_that_has_them(model, figures):
+    X, y = wave()
+    model = clone(model).fit(X, y)
+    effects = plotting.PartialEffectsDisplay.from_estimator(model, X, n_points=7).effects
+    rows = np.column_stack([effects[0].line, np.full(7, np.median(X[:, 1]))])
+    mean, std = model.predict(rows, return_std=True)
+    assert_allclose(effects[0].mean, mean)
+    assert_allclose(effects[0].std, std)
+    assert plotting.MapDisplay.from_estimator(model, X, grid_resolution=4).std is not None
+    table = model.summary().coefficients
+    if len(table.rows) > 1:
+        shown = plotting.CoefficientsDisplay.from_estimator(model, scaled=False)
+        assert_allclose(shown.low, table["2.5 %"])
+    report = plotting.model_report(model, X)
+    assert {"effects", "map"} <= set(report.displays)
+    assert "keeps its rows" in report.left_out["residuals"]
+
+
+def test_a_fourier_model_is_drawn_along_its_variable(figures):
+    X, y = wave(columns=1)
+    model = grls.FourierGRLSRegressor(Gaussian(1.0), regularization=1e-3).fit(X, y)
+    display = plotting.FitDisplay.from_estimator(model, X, y, n_points=20)
+    mean, std = model.predict(display.line[:, None], return_std=True, with_noise=True)
+    assert_allclose(display.mean, mean)
+    assert np.all(display.band[:, 1] - display.band[:, 0] > 3.9 * std)
+    known = plotting.DecompositionDisplay.from_estimator(model, X, y, n_points=20)
+    assert_allclose(known.known + known.learnt, mean, atol=1e-9)
+
+
+def test_classes_are_drawn_as_probabilities_or_decisions(figures):
+    X, y = wave()
+    labels = np.where(y > np.median(y), "up", "down")
+    logistic = grls.GRLogisticClassifier(Gaussian(1.0), regularization=1e-2).fit(X, labels)
+    effect = plotting.PartialEffectsDisplay.from_estimator(logistic, X, n_points=5).effects[0]
+    assert effect.label == "probability of up"
+    assert np.all((effect.mean > 0) & (effect.mean < 1))
+    assert effect.ends is None
+    squares = grls.GRLSClassifier(Gaussian(1.0), regularization=1e-2).fit(X, labels)
+    assert plotting.MapDisplay.from_estimator(squares, X, grid_resolution=4).target == "decision for up"
+    line = plotting.FitDisplay.from_estimator(
+        clone(logistic).fit(X[:, :1], labels), X[:, :1], labels, n_points=9
+    )
+    assert set(line.y) == {0.0, 1.0}
+    three = clone(squares).fit(X, np.digitize(y, [1.0, 4.0]))
+    with pytest.raises(ValueError, match="two classes, the model has 3"):
+        plotting.PartialEffectsDisplay.from_estimator(three, X)
+
+
+def test_a_variogram_over_columns_of_unlike_units_is_left_out(figures):
+    X, y = wave()
+    X[:, 1] *= 1000
+    model = GRLSRegressor(Gaussian([1.0, 1000.0]), regularization=1e-3).fit(X, y)
+    with pytest.raises(ValueError, match="x0, x1 are of unlike units"):
+        plotting.VariogramDisplay.from_estimator(model)
+    assert "unlike units" in plotting.model_report(model).left_out["variogram"]
+
+
+def test_long_labels_of_ticks_do_not_run_together(figures):
+    X, y = wave()
+    X[:, 0] = 178_000 + 500 * X[:, 0]
+    model = GRLSRegressor(Gaussian([500.0, 1.0]), regularization=1e-3).fit(X, y)
+    figure, axes = figures.subplots(1, 6, figsize=(12, 3), layout="constrained")
+    display = plotting.PartialEffectsDisplay.from_estimator(model, columns=[0], axes=axes[:1])
+    figure.canvas.draw()
+    ends = [label.get_window_extent() for label in display.axes_[0].get_xticklabels() if label.get_visible()]
+    low, high = display.axes_[0].get_window_extent().intervalx
+    inside = sorted((e.x0, e.x1) for e in ends if low <= (e.x0 + e.x1) / 2 <= high)
+    assert all(before[1] < after[0] for before, after in itertools.pairwise(inside))

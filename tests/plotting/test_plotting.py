@@ -9,6 +9,7 @@ import pytest
 from grls import GRLSClassifier, GRLSRegressor, GRRegressor, KernelPCA, plotting
 from grls.kernels import Gaussian
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC
 
@@ -96,7 +97,8 @@ def test_the_fit_display_draws_prediction_and_band(fitted, figures):
     mean, std = model.predict(np.asarray(line.get_xdata())[:, None], return_std=True, with_noise=True)
     assert_allclose(line.get_ydata(), mean)
     band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
-    assert_allclose([band.min(), band.max()], [(mean - 1.96 * std).min(), (mean + 1.96 * std).max()])
+    away = stats.t.ppf(0.975, model.degrees_of_freedom_) * std
+    assert_allclose([band.min(), band.max()], [(mean - away).min(), (mean + away).max()])
     inside = np.abs(y - np.interp(X[:, 0], display.line, mean)) < 1.96 * np.interp(X[:, 0], display.line, std)
     assert inside.mean() > 0.85
 

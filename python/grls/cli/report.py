@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,34 +54,23 @@ def draw(model: Any, rows: Any, y: Any) -> Any:
     table = table_of(model)
     target = None if table is None else table.target
     seen = rows if rows is None or table is None else table.transform(rows)
+    more: dict[str, Any] = {}
+    if seen is not None and y is not None and hasattr(final, "classes_"):
+        from sklearn.metrics import ConfusionMatrixDisplay
+
+        more["confusion"] = lambda ax: ConfusionMatrixDisplay.from_estimator(final, seen, y, ax=ax)
+    elif seen is not None and y is not None and not hasattr(final, "feature_covariance"):
+        more["predicted"] = lambda ax: _predicted_against(ax, final, seen, y)
     try:
-        if hasattr(final, "feature_covariance"):
-            return model_report(final, seen, target=target).figure_
-        return _classifier_figure(plt, final, seen, y)
+        return model_report(final, seen, target=target, more=more).figure_
+    except ValueError as error:
+        if rows is None:
+            raise TableError(
+                f"there is no picture of {type(final).__name__} without rows: give --data"
+            ) from error
+        raise
     finally:
         plt.close("all")
-
-
-def _classifier_figure(plt: Any, final: Any, rows: Any, y: Any) -> Any:
-    """Return what there is to see of other models: the criterion, and which class is taken for which."""
-    from sklearn.metrics import ConfusionMatrixDisplay
-
-    from ..plotting import RegularizationPathDisplay
-
-    pictures: list[Callable[[Any], Any]] = []
-    if getattr(final, "regularization_path_", None) is not None:
-        pictures.append(lambda ax: RegularizationPathDisplay.from_estimator(final, ax=ax))
-    if rows is not None and y is not None and hasattr(final, "classes_"):
-        pictures.append(lambda ax: ConfusionMatrixDisplay.from_estimator(final, rows, y, ax=ax))
-    elif rows is not None and y is not None:
-        pictures.append(lambda ax: _predicted_against(ax, final, rows, y))
-    if not pictures:
-        raise TableError(f"there is no picture of {type(final).__name__} without rows: give --data")
-    figure, axes = plt.subplots(1, len(pictures), figsize=(5.5 * len(pictures), 4.5), squeeze=False)
-    for ax, picture in zip(axes.ravel(), pictures, strict=True):
-        picture(ax)
-    figure.tight_layout()
-    return figure
 
 
 def _predicted_against(ax: Any, final: Any, rows: Any, y: Any) -> None:

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+_INCHES = 0.09  # of a character
+_LONG = 4  # characters of a tick's label that stand beside each other wherever matplotlib puts them
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -25,6 +28,17 @@ def make_axes(axes: Any, n_columns: int = 1, n_rows: int = 1) -> Any:
     size = (5.5 * n_columns, 4 * n_rows)
     _, made = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained")
     return made
+
+
+def thin_ticks(ax: Any) -> None:
+    """Take fewer ticks along x where their labels are long enough to run together."""
+    if ax.get_xscale() != "linear" or not hasattr(ax.xaxis.get_major_locator(), "set_params"):
+        return
+    low, high = ax.get_xlim()
+    longest = max((len(f"{value:g}") for value in ax.get_xticks() if low <= value <= high), default=0)
+    if longest > _LONG:
+        inches = ax.get_position().width * ax.figure.get_figwidth()
+        ax.locator_params(axis="x", nbins=max(int(inches / (_INCHES * (longest + 2))), 1))
 
 
 def require_fitted(model: Any, attribute: str = "", otherwise: str = "") -> None:
@@ -75,6 +89,7 @@ class SingleDisplay(Display):
     def _plot(self, ax: Any, **options: Any) -> Self:
         ax = make_axes(ax)
         self._draw(ax, **options)
+        thin_ticks(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -112,5 +127,7 @@ class SeveralDisplay(Display):
             for spare in made[wanted:]:
                 spare.remove()
         self._draw(made[:wanted])
+        for each in made[:wanted]:
+            thin_ticks(each)
         self.axes_, self.figure_ = made[:wanted], made[0].figure
         return self

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._models.samples import FreeFeatures
 from .._validation import FloatArray
+from ..summary import Table
 from ._display import SingleDisplay
-from ._inputs import fitted_regressor, target_name
+from ._inputs import final_estimator, target_name
 from ._style import BLUE, GREY
 
 __all__ = ["CoefficientsDisplay"]
@@ -53,13 +56,14 @@ class CoefficientsDisplay(SingleDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor or Pipeline
-            Fitted; a pipeline must end in one.
+        model : estimator or Pipeline
+            Fitted, with a ``summary`` of one output that has standard errors; a pipeline must end in one.
         scaled : bool, default=True
             Whether they are those of features divided by their standard deviation in the training rows, so
-            that they compare; constants have none and are left out. False: as they are.
+            that they compare; constants have none and are left out. False, and of models that keep no rows
+            (on centres, Fourier): as they are.
         unconditional : bool or "auto", default="auto"
-            Of the standard errors, as in ``summary``.
+            Of the standard errors, as in ``summary``; of models that have the choice.
         target : str, default=None
             Name of the target.
         ax : matplotlib axes, default=None
@@ -70,8 +74,10 @@ class CoefficientsDisplay(SingleDisplay):
         CoefficientsDisplay
             The display; of more than 30 features the largest are drawn.
         """
-        final = fitted_regressor(model)
-        table = final.summary(unconditional, n_simulations=0).coefficients
+        final = final_estimator(model)
+        check_is_fitted(final)
+        table = _table(final, unconditional)
+        scaled = scaled and _keeps_features(final)
         spread = _spreads(final) if scaled else np.ones(len(table.rows))
         shown = np.flatnonzero((spread > 0) & np.isfinite(table["coefficient"]))
         if len(shown) == 0:
@@ -84,7 +90,7 @@ class CoefficientsDisplay(SingleDisplay):
         values, low, high = (
             np.asarray(table[column] * spread)[shown] for column in ("coefficient", "2.5 %", "97.5 %")
         )
-        display = cls([table.rows[p] for p in shown], values, low, high, label)
+        display = cls([table.rows[int(p)] for p in shown], values, low, high, label)
         return display.plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
@@ -96,6 +102,23 @@ class CoefficientsDisplay(SingleDisplay):
         axes.set_ylim(-0.6, len(self.names) - 0.4)
         axes.set_xlabel(self.label)
         axes.set_title("features, with 95 % intervals")
+
+
+def _table(final: Any, unconditional: bool | str) -> Table:
+    """Return the coefficients of a summary; ValueError where there is none, or no errors."""
+    if not hasattr(final, "summary"):
+        raise ValueError(f"{type(final).__name__} has no summary, and no standard errors of its coefficients")
+    options = {"unconditional": unconditional, "n_simulations": 0}
+    taken = signature(final.summary).parameters
+    summary = final.summary(**{name: value for name, value in options.items() if name in taken})
+    table: Table | None = getattr(summary, "coefficients", None)
+    if table is None or "2.5 %" not in table.columns:
+        raise ValueError(f"the summary of this {type(final).__name__} has no intervals of coefficients")
+    return table
+
+
+def _keeps_features(final: Any) -> bool:
+    return getattr(final, "_T_fit", None) is not None
 
 
 def _spreads(final: Any) -> FloatArray:

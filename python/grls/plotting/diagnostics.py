@@ -19,6 +19,7 @@ __all__ = ["ResidualsDisplay", "VariogramDisplay"]
 __dir__ = __all__.copy
 
 _MOST_ROWS = 1000  # of which all pairs are looked at
+_ALIKE = 10.0  # by how many times the spreads of columns of one unit may differ
 
 
 @dataclass
@@ -163,7 +164,8 @@ class VariogramDisplay(SingleDisplay):
 
         Notes
         -----
-        The distance is that of the columns that the kernel reads, in the units that it reads them in. The
+        The distance is that of the columns that the kernel reads, in the units that it reads them in; columns
+        whose spreads differ by more than ten times are refused, for one of them would be all of it. The
         model expects half the mean squared difference of two rows to be their noise and
         κ [k(x, x)/2 + k(z, z)/2 − k(x, z)], of which the line is the mean over pairs at like distances: for
         a kernel of that distance it is exact, for others an average over directions and places.
@@ -175,6 +177,11 @@ class VariogramDisplay(SingleDisplay):
         if kernel.pairwise or hasattr(final.X_fit_, "toarray"):
             raise ValueError("a variogram needs the points themselves, dense, and not a kernel matrix")
         pairs = _Pairs.of(final)
+        if pairs.unlike:
+            raise ValueError(
+                f"the columns {', '.join(pairs.names)} are of unlike units (their spreads differ by more "
+                f"than {_ALIKE:g} times), so that a distance over them all means nothing: scale them first"
+            )
         far = float(pairs.distance.max()) / 2 if max_distance is None else float(max_distance)
         near = pairs.distance <= far
         if not near.any() or not far > 0:
@@ -207,7 +214,7 @@ class VariogramDisplay(SingleDisplay):
         axes.set_xlabel(f"distance in {shown}")
         axes.set_ylabel(f"semivariance of {self.target}")
         axes.set_title("variogram, less the features")
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc="best")
 
 
 @dataclass
@@ -218,6 +225,7 @@ class _Pairs:
     observed: FloatArray  # (p,): half the squared difference
     expected: FloatArray  # (p,): what the model expects it to be
     names: list[str]
+    unlike: bool  # whether the columns are of such sizes that one of them is nearly all of the distance
 
     @classmethod
     def of(cls, final: Any) -> _Pairs:
@@ -242,7 +250,10 @@ class _Pairs:
         if names is None or kernel.reads_given or len(names) != X.shape[1]:
             names = [f"x{c}" for c in range(X.shape[1])]
         expected = function + (noise[i] + noise[j]) / 2
-        return cls(distance, (left[i] - left[j]) ** 2 / 2, expected, [str(names[c]) for c in columns])
+        spreads = X[:, columns].std(axis=0)
+        unlike = bool(spreads.max() > _ALIKE * spreads[spreads > 0].min(initial=np.inf))
+        observed = (left[i] - left[j]) ** 2 / 2
+        return cls(distance, observed, expected, [str(names[c]) for c in columns], unlike)
 
 
 def columns_read(kernel: Any, X: FloatArray) -> list[int]:

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import FloatArray, integer
 from ._display import SeveralDisplay
 from ._inputs import (
+    Predicted,
     as_table,
     column_names,
     column_of,
-    final_estimator,
-    fitted_regressor,
-    has_another_loss,
     is_numeric,
     number_of_column,
+    predicted,
+    shown_as,
     target_name,
     usual_rows,
     varying_columns,
@@ -41,9 +39,10 @@ class Effect:
     name: str
     line: FloatArray  # (n,)
     mean: FloatArray  # (n,), or (n, k) of k levels
-    std: FloatArray | None  # (n,), where the band is made of it
+    std: FloatArray | None  # (n,)
+    ends: FloatArray | None  # (n, 2): of the band
     seen: FloatArray  # values of the column in the rows
-    ends: FloatArray | None = None  # (n, 2): of a band that is not symmetric
+    label: str  # what is predicted
 
 
 @dataclass
@@ -54,15 +53,9 @@ class PartialEffectsDisplay(SeveralDisplay):
     ----------
     effects : list of Effect
         What is drawn, one for each pair of axes.
-    target : str
-        Name of the target.
-    quantile : float
-        Of the standard deviation, that makes the band.
     """
 
     effects: list[Effect]
-    target: str
-    quantile: float
 
     @property
     def n_axes(self) -> int:
@@ -85,9 +78,10 @@ class PartialEffectsDisplay(SeveralDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor, GRRegressor, NystromGRRegressor or Pipeline
-            Fitted; a pipeline must end in one. A `GRRegressor` has bands with a smooth loss; with the others,
-            and on centres, there are lines alone, one for each level.
+        model : estimator or Pipeline
+            Fitted, with one output or two classes; a pipeline must end in one. Where the model has no errors
+            of its predictions there are lines alone: one for each level, or for the probability of the
+            second class.
         X : {array-like, DataFrame} of shape (n, d), default=None
             Rows: a column runs from its smallest to its largest value there, the others stay at their median
             (numbers) or at what comes most often. None: the training rows that the model keeps.
@@ -107,12 +101,6 @@ class PartialEffectsDisplay(SeveralDisplay):
         PartialEffectsDisplay
             The display.
         """
-        final = final_estimator(model)
-        has_loss = has_another_loss(final)
-        if has_loss:
-            check_is_fitted(final)
-        else:
-            final = fitted_regressor(model)
         table, n_points = as_table(X, model), integer(n_points, "n_points", minimum=2)
         numbers = varying_columns(table)[:_MOST_COLUMNS]
         if columns is not None:
@@ -127,20 +115,14 @@ class PartialEffectsDisplay(SeveralDisplay):
             seen = seen[np.isfinite(seen)].astype(np.float64)
             line = np.linspace(seen.min(), seen.max(), n_points)
             rows = with_column(usual, j, line)
-            if has_loss:
-                effects.append(Effect(names[j], line, *_by_loss(model, final, rows, with_noise, seen)))
-                continue
-            mean, std = model.predict(rows, return_std=True, with_noise=with_noise)
-            effects.append(Effect(names[j], line, np.ravel(mean), np.ravel(std), seen))
-        quantile = np.nan if has_loss else float(stats.t.ppf(0.975, final.degrees_of_freedom_))
-        return cls(effects, target_name(target), quantile).plot(axes=axes)
+            found = predicted(model, rows, with_noise)
+            label = shown_as(found, target_name(target))
+            effects.append(Effect(names[j], line, found.mean, found.std, found.ends, seen, label))
+        return cls(effects).plot(axes=axes)
 
     def _draw(self, axes: Any, **options: Any) -> None:
         for effect, ax in zip(self.effects, axes, strict=True):
             ends = effect.ends
-            if effect.std is not None:
-                away = self.quantile * effect.std
-                ends = np.stack([effect.mean - away, effect.mean + away], axis=-1)
             if ends is not None:
                 ax.fill_between(effect.line, ends[:, 0], ends[:, 1], color=BLUE, alpha=0.2, linewidth=0)
             ax.plot(effect.line, effect.mean, color=BLUE)
@@ -150,25 +132,8 @@ class PartialEffectsDisplay(SeveralDisplay):
                 some = np.quantile(some, np.linspace(0, 1, 500))
             ax.plot(some, np.full(len(some), 0.015), "|", color=GREY, markersize=6, transform=at_bottom)
             ax.set_xlabel(effect.name)
-            ax.set_ylabel(self.target)
+            ax.set_ylabel(effect.label)
             ax.set_title(f"along {effect.name}{', with 95 % band' if ends is not None else ''}")
-
-
-def _by_loss(
-    model: Any, final: Any, rows: Any, with_noise: bool, seen: FloatArray
-) -> tuple[FloatArray, None, FloatArray, FloatArray | None]:
-    """Return mean, std, values seen and ends of the effect of a model with another loss."""
-    mean = np.asarray(model.predict(rows))
-    if not hasattr(final, "predict_interval"):
-        if with_noise:
-            raise ValueError(
-                f"with_noise is for models with bands: {type(final).__name__}(loss={final.loss!r}) has none"
-            )
-        return mean, None, seen, None
-    if mean.ndim == 2:
-        raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
-    given = rows if model is final else model[:-1].transform(rows)
-    return mean, None, seen, final.predict_interval(given, 0.05, with_noise=with_noise)
 
 
 @dataclass
@@ -224,18 +189,17 @@ class MapDisplay(SeveralDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor, GRRegressor, NystromGRRegressor or Pipeline
-            Fitted; a pipeline must end in one. A `GRRegressor` with a smooth loss has standard deviations of
-            its means; with several levels the second map is the distance between the lowest and the highest;
-            other losses, and centres, have one map alone.
+        model : estimator or Pipeline
+            Fitted, with one output or two classes; a pipeline must end in one. With several levels the second
+            map is the distance between the lowest and the highest; a model without errors of its predictions
+            has one map alone.
         X : {array-like, DataFrame} of shape (n, d), default=None
             Rows: the two columns run from their smallest to their largest values there, the others stay at
             their median (numbers) or at what comes most often. None: the training rows that the model keeps.
         columns : pair of int or str, default=(0, 1)
             Which columns go to the right and up.
         with_noise : bool, default=False
-            Whether standard deviations are those of new observations rather than of the function; of least
-            squares alone.
+            Whether standard deviations are those of new observations rather than of the function.
         grid_resolution : int, default=60
             Points along each column.
         target : str, default=None
@@ -248,11 +212,6 @@ class MapDisplay(SeveralDisplay):
         MapDisplay
             The display.
         """
-        final = final_estimator(model)
-        if has_another_loss(final):
-            check_is_fitted(final)
-        else:
-            fitted_regressor(model)
         table, g = as_table(X, model), integer(grid_resolution, "grid_resolution", minimum=2)
         if len(columns) != 2:
             raise ValueError(f"a map has two columns, got {len(columns)}")
@@ -266,11 +225,8 @@ class MapDisplay(SeveralDisplay):
         across, up = np.meshgrid(x, y)
         rows = with_column(usual_rows(table, g * g), first, across.ravel())
         rows = with_column(rows, second, up.ravel())
-        levels = None
-        if has_another_loss(final):
-            mean, std, levels = _map_by_loss(model, final, rows, with_noise)
-        else:
-            mean, std = model.predict(rows, return_std=True, with_noise=with_noise)
+        found = predicted(model, rows, with_noise)
+        mean, std, levels = _middle(found)
         where = np.column_stack(points).astype(np.float64)
         return cls(
             x,
@@ -279,7 +235,7 @@ class MapDisplay(SeveralDisplay):
             None if std is None else np.reshape(std, (g, g)),
             where,
             (names[first], names[second]),
-            target_name(target),
+            shown_as(found, target_name(target)),
             levels,
         ).plot(axes=axes)
 
@@ -302,23 +258,13 @@ class MapDisplay(SeveralDisplay):
             axes[1].set_title("how sure it is" if self.levels is None else "how wide the levels are")
 
 
-def _map_by_loss(
-    model: Any, final: Any, rows: Any, with_noise: bool
-) -> tuple[FloatArray, FloatArray | None, tuple[float, float] | None]:
-    """Return predictions by another loss, what tells how sure they are, and the levels of that."""
-    if with_noise:
-        raise ValueError("with_noise is for least squares: other losses have no standard deviations of noise")
-    mean, std = np.asarray(model.predict(rows)), None
-    levels = np.asarray(getattr(final, "quantiles", 0.5), dtype=np.float64)
-    if mean.ndim == 2 and levels.ndim == 1 and mean.shape[1] == len(levels):
-        order = np.argsort(levels)
-        lowest, middle, highest = order[0], order[len(order) // 2], order[-1]
-        if lowest == highest:
-            return mean[:, 0], None, None
-        ends = float(levels[lowest]), float(levels[highest])
-        return mean[:, middle], mean[:, highest] - mean[:, lowest], ends
-    if mean.ndim == 2:
-        raise ValueError(f"this display shows one output, the model has {mean.shape[1]}")
-    if hasattr(final, "predict_interval"):
-        mean, std = model.predict(rows, return_std=True)
-    return mean, std, None
+def _middle(found: Predicted) -> tuple[FloatArray, FloatArray | None, tuple[float, float] | None]:
+    """Return the prediction or the middle level, what tells how sure it is, and the levels of that."""
+    if found.levels is None:
+        return found.mean, found.std, None
+    order = np.argsort(found.levels)
+    lowest, middle, highest = order[0], order[len(order) // 2], order[-1]
+    if lowest == highest:
+        return found.mean[:, 0], None, None
+    ends = float(found.levels[lowest]), float(found.levels[highest])
+    return found.mean[:, middle], found.mean[:, highest] - found.mean[:, lowest], ends

@@ -10,18 +10,11 @@ from numpy.typing import ArrayLike
 
 from .._validation import FloatArray
 from ._display import Display, SingleDisplay, make_axes, require_fitted
-from ._inputs import has_another_loss
+from ._inputs import one_output, predicted, tells_noise
 from ._style import BLUE, GREEN, GREY, ORANGE
 
 __all__ = ["DecompositionDisplay", "FitDisplay"]
 __dir__ = __all__.copy
-
-
-def _require_one_output(model: Any) -> None:
-    require_fitted(model)
-    n_outputs = 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
-    if n_outputs != 1:
-        raise ValueError(f"this display shows one output, the model has {n_outputs}")
 
 
 def _along_one_variable(X: ArrayLike, n_points: int) -> tuple[FloatArray, FloatArray]:
@@ -49,21 +42,21 @@ class FitDisplay(SingleDisplay):
         Points.
     mean : ndarray of shape (n,) or (n, levels)
         Predictions there.
-    std : ndarray of shape (n,), default=None
-        Standard deviations there, of models that have them.
+    band : ndarray of shape (n, 2), default=None
+        Lower and upper ends of the band, of models that have one.
     levels : sequence of floats, default=None
         Of several quantiles or expectiles: a line for each, and a band between the lowest and the highest.
-    band : ndarray of shape (n, 2), default=None
-        Lower and upper ends of the band; None: 1.96 standard deviations on either side.
+    what : str, default="prediction"
+        What the line is.
     """
 
     x: FloatArray
     y: FloatArray
     line: FloatArray
     mean: FloatArray
-    std: FloatArray | None = None
-    levels: Any = None
     band: FloatArray | None = None
+    levels: Any = None
+    what: str = "prediction"
 
     @classmethod
     def from_estimator(
@@ -80,9 +73,9 @@ class FitDisplay(SingleDisplay):
 
         Parameters
         ----------
-        model : GRLSRegressor, GRRegressor or NystromGRRegressor
-            Fitted. The first has a band of 95 %, as have smooth losses of the second; quantiles one between
-            them.
+        model : estimator
+            Fitted, with one output or two classes. Its band is that of 95 % where it has errors; quantiles
+            have one between them.
         X : array-like of shape (m, 1)
             Samples.
         y : array-like of shape (m,)
@@ -100,30 +93,17 @@ class FitDisplay(SingleDisplay):
             The display.
         """
         x, line = _along_one_variable(X, n_points)
-        levels: Any = getattr(model, "quantiles", None)
+        found = predicted(model, line[:, None], with_noise and tells_noise(model))
         targets = np.ravel(y)
-        if has_another_loss(model) and np.ndim(levels):
-            require_fitted(model)
-            return cls(x, targets, line, model.predict(line[:, None]), None, levels).plot(ax=ax)
-        _require_one_output(model)
-        band = None
-        has_family = has_another_loss(model) and hasattr(model, "predict_interval")
-        if has_family:  # the band is not as wide above as below
-            mean, std = model.predict(line[:, None], return_std=True)
-            band = model.predict_interval(line[:, None], 0.05, with_noise=with_noise).reshape(-1, 2)
-        elif has_another_loss(model):
-            return cls(x, targets, line, np.ravel(model.predict(line[:, None]))).plot(ax=ax)
-        else:
-            mean, std = model.predict(line[:, None], return_std=True, with_noise=with_noise)
-        return cls(x, targets, line, np.ravel(mean), np.ravel(std), None, band).plot(ax=ax)
+        if hasattr(model, "classes_"):
+            targets = np.where(targets == model.classes_[1], 1.0, 0.0)
+        return cls(x, targets, line, found.mean, found.ends, found.levels, found.what).plot(ax=ax)
 
     def _draw(self, axes: Any, **options: Any) -> None:
         lines = self.mean.reshape(len(self.line), -1)
         name = "95 % band"
         if self.band is not None:
             low, high = self.band.T
-        elif self.std is not None:
-            low, high = self.mean - 1.96 * self.std, self.mean + 1.96 * self.std
         elif self.levels is not None:
             order = np.argsort(self.levels)
             low, high = lines[:, order[0]], lines[:, order[-1]]
@@ -134,8 +114,8 @@ class FitDisplay(SingleDisplay):
             axes.fill_between(self.line, low, high, color=BLUE, alpha=0.2, linewidth=0, label=name)
         axes.plot(self.x, self.y, ".", color=GREY, markersize=5, label="samples")
         for k, each in enumerate(lines.T):
-            axes.plot(self.line, each, color=BLUE, label="prediction" if k == 0 else None)
-        axes.legend(frameon=False)
+            axes.plot(self.line, each, color=BLUE, label=self.what if k == 0 else None)
+        axes.legend(frameon=False, loc="best")
 
 
 @dataclass
@@ -181,10 +161,10 @@ class DecompositionDisplay(Display):
         DecompositionDisplay
             The display.
         """
-        _require_one_output(model)
+        require_fitted(model)
         x, line = _along_one_variable(X, n_points)
-        known, learnt = model.decompose(line[:, None])
-        display = cls(x, None if y is None else np.ravel(y), line, np.ravel(known), np.ravel(learnt))
+        known, learnt = (one_output(part) for part in model.decompose(line[:, None])[:2])
+        display = cls(x, None if y is None else np.ravel(y), line, known, learnt)
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> DecompositionDisplay:
@@ -212,11 +192,11 @@ class DecompositionDisplay(Display):
         whole.plot(self.line, self.known, color=ORANGE, label="features")
         whole.plot(self.line, self.known + self.learnt, color=BLUE, label="features + kernel")
         whole.set_title("the model")
-        whole.legend(frameon=False)
+        whole.legend(frameon=False, loc="best")
         kernel_part.axhline(0, color=GREY, linewidth=0.8)
         if self.y is not None:
             residuals = self.y - np.interp(self.x, self.line, self.known)
             kernel_part.plot(self.x, residuals, ".", color=GREY, markersize=5, label="samples − features")
         kernel_part.plot(self.line, self.learnt, color=GREEN, label="kernel")
         kernel_part.set_title("what the kernel has learnt")
-        kernel_part.legend(frameon=False)
+        kernel_part.legend(frameon=False, loc="best")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ._display import SeveralDisplay
-from ._inputs import as_table, fitted_regressor, target_name, varying_columns
+from ._display import SeveralDisplay, SingleDisplay
+from ._inputs import as_table, final_estimator, target_name, varying_columns
 from .coefficients import CoefficientsDisplay
 from .diagnostics import ResidualsDisplay, VariogramDisplay, columns_read
 from .effects import MapDisplay, PartialEffectsDisplay
@@ -40,21 +41,29 @@ class ModelReport:
     figure_: Any
 
 
-def model_report(model: Any, X: Any = None, *, target: str | None = None) -> ModelReport:
-    """Draw all that there is to see of a regressor on one figure.
+def model_report(
+    model: Any,
+    X: Any = None,
+    *,
+    target: str | None = None,
+    more: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> ModelReport:
+    """Draw all that there is to see of a model on one figure.
 
     Residuals with their quantiles, rows left out; the criterion along γ; coefficients; the variogram; the
     prediction along columns and, where the kernel or the model has two columns, its map.
 
     Parameters
     ----------
-    model : GRLSRegressor or Pipeline
-        Fitted, with one output; a pipeline must end in one.
+    model : estimator or Pipeline
+        Fitted, with one output or two classes; a pipeline must end in one. A GRLSRegressor has all of them.
     X : {array-like, DataFrame} of shape (n, d), default=None
         Rows that effects and maps range over, as the model takes them. None: the training rows that the
         model keeps.
     target : str, default=None
         Name of the target.
+    more : mapping of str to callable, default=None
+        Further pictures, each a function that draws on the axes it is given.
 
     Returns
     -------
@@ -71,7 +80,8 @@ def model_report(model: Any, X: Any = None, *, target: str | None = None) -> Mod
     >>> model = GRLSRegressor(Matern(0.3), regularization="reml").fit(X, y)
     >>> report = plotting.model_report(model)  # doctest: +SKIP
     """
-    final = fitted_regressor(model)
+    final = final_estimator(model)
+    check_is_fitted(final)
     plt = _pyplot()
     name = target_name(target)
     displays: dict[str, Any] = {}
@@ -79,8 +89,12 @@ def model_report(model: Any, X: Any = None, *, target: str | None = None) -> Mod
     for kind, (n_axes, draw) in _pictures(model, final, X, name).items():
         try:
             displays[kind] = draw(_scratch(n_axes))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TypeError: of displays that are for one kind of model
             left_out[kind] = str(error)
+    for kind, picture in (more or {}).items():
+        displays[kind] = _Drawn(picture)
+    if not displays:
+        raise ValueError(f"there is nothing to draw of this {type(final).__name__}: {left_out}")
     sizes = [getattr(display, "n_axes", 1) for display in displays.values()]
     n_rows = -(-sum(sizes) // _N_COLUMNS)
     size = (5.2 * _N_COLUMNS, 3.9 * n_rows)
@@ -95,6 +109,16 @@ def model_report(model: Any, X: Any = None, *, target: str | None = None) -> Mod
     for spare in free:
         spare.remove()
     return ModelReport(displays, left_out, figure)
+
+
+class _Drawn(SingleDisplay):
+    """A picture that a function draws."""
+
+    def __init__(self, picture: Callable[[Any], Any]) -> None:
+        self._picture = picture
+
+    def _draw(self, axes: Any, **options: Any) -> None:
+        self._picture(axes)
 
 
 def _pyplot() -> Any:
@@ -149,7 +173,8 @@ def _pictures(
 def _pair(model: Any, final: Any, table: Any) -> tuple[int, int] | None:
     """Return the two columns of a map: those that the kernel reads, or all that vary; None: there is none."""
     candidates = varying_columns(table)
-    same_columns = model is final and not final.kernel_.reads_given and not final.kernel_.pairwise
-    if same_columns and not hasattr(final.X_fit_, "toarray"):
-        candidates = columns_read(final.kernel_, np.asarray(final.X_fit_, dtype=np.float64))
+    rows, kernel = getattr(final, "X_fit_", None), getattr(final, "kernel_", None)
+    same_columns = model is final and kernel is not None and not (kernel.reads_given or kernel.pairwise)
+    if same_columns and isinstance(rows, np.ndarray):
+        candidates = columns_read(kernel, np.asarray(rows, dtype=np.float64))
     return (candidates[0], candidates[1]) if len(candidates) == 2 else None
