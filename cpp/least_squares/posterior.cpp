@@ -143,7 +143,7 @@ void Posterior::to_basis(double* X, Index k, Index ld) const {
 
 Vector<double> Posterior::rounding(const double* X, Index count, const Matrix<double>& t, const double* prior,
                                    const double* variance) const {
-  constexpr double kEpsilon = 4 * std::numeric_limits<double>::epsilon();  // of a kernel value, and sums
+  constexpr double kEpsilon = 50 * std::numeric_limits<double>::epsilon();  // of a kernel value, and sums
   const Index n = L_->pivots(), l = basis_.rank();
   Vector<double> out = Vector<double>::Zero(count);
   const double reach = sizes_.norm() / std::sqrt(shift_);  // shift |λ|² is a part of the variance

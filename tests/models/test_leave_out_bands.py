@@ -152,6 +152,7 @@ def test_the_band_of_the_model_is_its_standard_deviation_times_a_quantile_of_t()
         assert_allclose(high, mean + quantile * std)
 
 
+@pytest.mark.filterwarnings("ignore::grls.exceptions.PrecisionWarning")  # one draw chooses a tiny γ
 def test_bands_cover_where_the_known_noise_differs_between_rows():
     held = []
     for seed in range(20):
