@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy import sparse
 
 from ._validation import shown
 
-_TO_FIT_WITHOUT = "keep = np.isfinite({0}).all(axis=1); X, y = X[keep], y[keep]"
+_NO_NUMBER = "could not convert string to float"
 
 
 def require_distinct_columns(X: Any) -> None:
@@ -52,7 +54,24 @@ def require_numbers(y: Any) -> None:
             )
 
 
-def what_is_wrong(X: Any) -> str | None:
+@contextmanager
+def values_explained(X: Any, called: Any = None) -> Iterator[None]:
+    """Say where the value is that is no finite number, where rows X are read as such.
+
+    `called`: what the columns are called, where X does not say.
+    """
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        is_about_one = _NO_NUMBER in text or " contains NaN" in text or " contains infinity" in text
+        told = what_is_wrong(X, called) if is_about_one else None
+        if told is None:
+            raise
+        raise ValueError(told) from error
+
+
+def what_is_wrong(X: Any, called: Any = None) -> str | None:
     """Return what to say of rows with a value that is no finite number; None: there is no such value."""
     if sparse.issparse(X):
         entries = X.tocoo()
@@ -61,7 +80,7 @@ def what_is_wrong(X: Any) -> str | None:
             return None
         first = wrong[0]
         return _not_finite(
-            entries.data[first], str(entries.col[first]), int(entries.row[first]), "X.toarray()"
+            entries.data[first], str(entries.col[first]), int(entries.row[first]), "np.isfinite(X.toarray())"
         )
     names = getattr(X, "columns", None)
     try:
@@ -70,13 +89,14 @@ def what_is_wrong(X: Any) -> str | None:
         return None
     if columns and np.ndim(columns[0]) == 0 and isinstance(columns[0], str):
         return (
-            f"could not convert string to float: {str(columns[0])!r}. Rows that are texts need a kernel on "
+            f"{_NO_NUMBER}: {str(columns[0])!r}. Rows that are texts need a kernel on "
             "a view of them, such as Linear().after(TfidfVectorizer())"
         )
     if not all(column.ndim == 1 and column.dtype.kind in "biufOUS" for column in columns):
         return None
     texts = [p for p, column in enumerate(columns) if not all(map(_is_number, _distinct(column)))]
-    called = list(range(len(columns))) if names is None else list(names)
+    if called is None or names is not None:
+        called = range(len(columns)) if names is None else list(names)
     if texts:
         column = columns[texts[0]]
         row = next(i for i, value in enumerate(column) if not _is_number(value))
@@ -85,7 +105,9 @@ def what_is_wrong(X: Any) -> str | None:
         values = np.asarray(column, dtype=np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
-            return _not_finite(values[wrong[0]], shown(called[p]), int(wrong[0]), "X")
+            value = values[wrong[0]]
+            test = "X.notna()" if np.isnan(value) and hasattr(X, "notna") else "np.isfinite(X)"
+            return _not_finite(value, shown(called[p]), int(wrong[0]), test)
     return None
 
 
@@ -101,23 +123,23 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _not_finite(value: float, column: str, row: int, table: str) -> str:
+def _not_finite(value: float, column: str, row: int, test: str) -> str:
     kind = "NaN" if np.isnan(value) else "infinity"
     return (
         f"Input X contains {kind}: column {column} in row {row} first. Leave out such rows, "
-        f"{_TO_FIT_WITHOUT.format(table)}, or fill them, "
+        f"keep = {test}.all(axis=1); X, y = X[keep], y[keep], or fill them, "
         "make_pipeline(SimpleImputer(), model), with what scikit-learn has in sklearn.impute"
     )
 
 
-def _text(called: list[Any], texts: list[int], value: str, row: int) -> str:
+def _text(called: Sequence[Any], texts: list[int], value: str, row: int) -> str:
     labels = [called[p] for p in texts]
     numbers = [called[p] for p in range(len(called)) if p not in texts]
     kernel = f"Overlap().on({shown(labels)})"
     if numbers:
         kernel = f"Gaussian('medians').on({shown(numbers)}) * {kernel}"
     return (
-        f"could not convert string to float: {value!r} in column {shown(labels[0])}, row {row} of X. Kernels "
+        f"{_NO_NUMBER}: {value!r} in column {shown(labels[0])}, row {row} of X. Kernels "
         f"read numbers; of labels they can ask whether they are equal, kernel={kernel}; text is read "
         f"through a transformer, Linear().after(TfidfVectorizer()).on({shown(labels[0])})"
     )

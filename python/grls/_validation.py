@@ -77,20 +77,6 @@ def require_number_for_gradients(regularization: object) -> None:
         )
 
 
-@contextmanager
-def text_explained() -> Iterator[None]:
-    """Say what to do with text where numbers are read."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string to float" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}: kernels read numbers. Compare labels, kernels.Overlap().on(columns), or encode them, "
-            "as sklearn.preprocessing.OrdinalEncoder does: kernel.after(OrdinalEncoder()).on(columns)"
-        ) from error
-
-
 def refuse_dates(values: Any, what: str) -> None:
     """Raise TypeError for dates and durations, which NumPy would read as counts of nanoseconds or days."""
     dtypes = getattr(values, "dtypes", None)

@@ -40,11 +40,11 @@ _PARAMETERS = """Parameters
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name from the table
         there (``"gaussian"``, ``"matern"``, ``"thin_plate"``, ``"precomputed"``, …); or a function
         ``k(X, Z)`` that returns the matrix.
-    features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. An effect
-        for each of many levels of a column: `grls.features.Groups`, of which ``solver="cg"`` makes no
-        columns.
+    features : None, str, list, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a list of columns by name
+        or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
+        with X and y. An effect for each of many levels of a column: `grls.features.Groups`, of which
+        ``solver="cg"`` makes no columns.
     regularization : float or {{"loo", "logo", "gcv", "reml", "holdout"}}, default="loo"
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
         lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those

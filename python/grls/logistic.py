@@ -65,9 +65,10 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X,
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name; or a
         function ``k(X, Z)`` that returns the matrix.
-    features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+    features : None, str, list, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a list of columns by name
+        or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
+        with X and y.
     regularization : float or "loo", default="loo"
         γ > 0. The loss is a mean, so γ does not grow with the samples; ``C`` of scikit-learn's
         LogisticRegression is 1/(2γm). "loo": the γ with the smallest log loss of rows left out, each

@@ -100,9 +100,10 @@ class GRRegressor(Regression, FamilySummary):
         ``Gaussian(sigma=2.0)``, a formula of several, or one on a view of X; a name (``"gaussian"``,
         ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function ``k(X, Z)`` that
         returns the matrix.
-    features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+    features : None, str, list, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a list of columns by name
+        or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
+        with X and y.
     loss : str, default="huber"
         One of the table.
     quantiles : float or sequence of floats, default=0.5

@@ -431,10 +431,10 @@ _PARAMETERS = """Parameters
         columns of X have the weights.
     rank : int or None, default=None
         How many components have weights, the largest first; the others have a variance of zero. None: all.
-    features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y. They must
-        not repeat columns of X that are to have a prior.
+    features : None, str, list, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a list of columns by name
+        or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
+        with X and y. They must not repeat columns of X that are to have a prior.
     regularization : float or {{"loo", "gcv", "reml"}}, default=1.0
         ρ > 0, the weight of the prior; 1 is the paper's. The loss is a mean, so scikit-learn's ``alpha`` is
         ρn. A name lets the data choose it in closed form: exact leave-one-out, generalised cross-validation,

@@ -65,9 +65,10 @@ class SVMGBClassifier(ClassifierMixin, SupportVectorMachine, ChosenInFolds):
         ``Linear().after(TfidfVectorizer())``, for which X may be a list of documents; a name
         (``"gaussian"``, ``"laplace"``, ``"linear"``, ``"polynomial"``, ``"precomputed"``); or a function
         ``k(X, Z)`` that returns the matrix.
-    features : None, str, callable or transformer, default="constant"
-        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a function
-        ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted with X and y.
+    features : None, str, list, callable or transformer, default="constant"
+        What is not penalised: None, ``"constant"``, ``"linear"``, ``"quadratic"``, a list of columns by name
+        or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
+        with X and y.
     C : float, "cv" or array-like of floats, default="cv"
         Weight of the losses, greater than zero; the paper's γ is 1/(2Cm). "cv": that which misses fewest
         labels of rows held out in three folds, found on a ladder of steps √10; with ``kernel="auto"`` also

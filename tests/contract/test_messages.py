@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 3))
@@ -149,6 +149,25 @@ def test_text_among_columns_is_placed_and_read_by_the_kernel_that_is_said(data, 
     line = re.search(r"kernel=(.*?);", message)[1]
     model = GRLSRegressor(eval(line, {"Gaussian": Gaussian, "Overlap": Overlap})).fit(data, Y)
     assert model.score(data, Y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(1.0).on([1]) + Linear().after(StandardScaler()).on([0]),
+        Gaussian(1.0).on([0]) + Linear().after(StandardScaler()).on([2, 1]),
+        Gaussian(1.0).after(StandardScaler()),
+    ],
+)
+def test_what_a_view_cannot_read_is_placed_in_the_rows_as_they_were_given(kernel):
+    wrong, text = FRAME.copy(), TEXT.assign(depth=TEXT["soil"])
+    wrong.iloc[[7, 9], 1] = np.nan
+    for data, column in ((wrong, "'depth'"), (wrong.to_numpy(), "1")):
+        assert f"column {column} in row 7" in said(
+            lambda data=data: clone(MODEL).set_params(kernel=kernel).fit(data, Y)
+        )
+    message = said(lambda: clone(MODEL).set_params(kernel=kernel).fit(text, Y))
+    assert "in column 'depth', row 0" in message
 
 
 def test_rows_that_are_all_the_same_are_told():

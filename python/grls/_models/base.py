@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted, validate_data
 
 from .. import kernels
-from .._input_errors import require_distinct_columns, what_is_wrong
+from .._input_errors import require_distinct_columns, values_explained
 from .._parameters import Parametrised
 from .._solvers.groups import Labels
 from .._validation import (
@@ -47,7 +47,6 @@ from .samples import (
 )
 
 _FLOATS = [np.float64, np.float32]
-_NO_NUMBER = "could not convert string to float"
 _ROUNDING = 1e-12  # of a sum, as a share of the sizes of its terms
 
 
@@ -93,13 +92,8 @@ class Estimator(Parametrised, Versioned, BaseEstimator):
         if y:
             refuse_dates(y[0], "y")
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        try:
+        with values_explained(X):
             return validate_data(self, X, *y, accept_sparse=accept, dtype=_FLOATS, order="C", **options)
-        except ValueError as error:
-            told = what_is_wrong(X) if "Input X contains" in str(error) or _NO_NUMBER in str(error) else None
-            if told is None:
-                raise
-            raise ValueError(told) from error
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
@@ -171,8 +165,7 @@ class KernelEstimator(Estimator):
         features = getattr(self, "features", None)
         if isinstance(features, str) and features in ("linear", "quadratic"):
             raise ValueError(
-                f"features={features!r} needs rows of numbers, and X has text: name columns, "
-                "features=Columns([...])"
+                f"features={features!r} needs rows of numbers, and X has text: name columns, features=[...]"
             )
         if rows.shape[0] == 0:
             raise ValueError("there are no rows: X has 0 samples")

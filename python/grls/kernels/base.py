@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from .._input_errors import values_explained
 from .._parameters import KernelParameters
 from .._solvers import kernel_values
 from .._solvers.arrays import for_core
@@ -23,7 +24,6 @@ from .._validation import (
     refuse_dates,
     require_symmetric,
     shown,
-    text_explained,
 )
 from .._versions import Versioned
 from .differentiable import by_columns, require_gradient
@@ -85,7 +85,7 @@ class Kernel(Versioned, KernelParameters):
             others = points if Z is None else fitted.view(_given(Z))
             return fitted.settled(points).matrix(points, others)
         refuse_dates(X, "X")
-        with text_explained():
+        with values_explained(X):
             X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
             Z = X if Z is None else check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
         return self.resolve(X, names).matrix(X, Z)

@@ -22,7 +22,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._validation import FloatArray, is_table_of_numbers, refuse_dates, shown, text_explained
+from .._input_errors import values_explained
+from .._validation import FloatArray, is_table_of_numbers, refuse_dates, shown
 from ..features import LinearMap
 from .base import Kernel
 from .compose import Sum, _SameOrder
@@ -188,8 +189,9 @@ class After(_SameOrder):
         if look.known is not None and self.is_placed:
             V = self._remembered(look.known)
         else:
-            values = self._fitted_values(rows, look) if look.fits else self._viewed(rows)
-            V = self._checked(values, look.n_rows)
+            with values_explained(rows, seen.columns):
+                values = self._fitted_values(rows, look) if look.fits else self._viewed(rows)
+                V = self._checked(values, look.n_rows)
         if look.fits:
             self._width = V.shape[1]
         elif V.shape[1] != self._width:
@@ -347,7 +349,7 @@ def _numbers(look: Look, columns: list[int]) -> Any:
     if look.is_checked:
         return chosen
     refuse_dates(chosen, "X")
-    with text_explained():
+    with values_explained(chosen, columns):
         return _finite(chosen, lambda: "X in the columns that the kernel reads")
 
 
