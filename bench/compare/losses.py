@@ -99,7 +99,11 @@ class Row:
 
 def errors(function: str, numbers: Sequence[int], kernel: str) -> list[Row]:
     """Return the errors of all kinds of outliers."""
-    models = [GRLSRegressor(kernel), GRRegressor(kernel), GRRegressor(kernel, loss="absolute")]
+    models = [
+        GRLSRegressor(kernel, regularization="loo"),
+        GRRegressor(kernel),
+        GRRegressor(kernel, loss="absolute"),
+    ]
 
     def error(model: Any, case: Draw, y: Array) -> float:
         return float(np.sqrt(np.mean((model.fit(case.X, y).predict(case.X_new) - case.truth) ** 2)))

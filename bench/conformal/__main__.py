@@ -60,7 +60,9 @@ def _meuse() -> Scene:
     data = load_meuse(columns=("x", "y", "dist", "ffreq"))
     X, y = np.asarray(data.data, dtype=np.float64), np.log(np.asarray(data.target))
     groups = {f"flood class {k}": (lambda X, k=k: X[:, 3] == k) for k in (1, 2, 3)}
-    regressor = GRLSRegressor(Gaussian(500.0).on([0, 1]), features=lambda X: np.sqrt(X[:, [2]]))
+    regressor = GRLSRegressor(
+        Gaussian(500.0).on([0, 1]), features=lambda X: np.sqrt(X[:, [2]]), regularization="loo"
+    )
     return Scene("Meuse, log zinc", X, y, groups, (50, 70), regressor, Gaussian(800.0).on([0, 1]))
 
 

@@ -78,7 +78,7 @@ def _regression_trial(X: Array, y: Array) -> Trial:
 
     def trial(train: Array, test: Array, options: dict[str, Any]) -> float:
         scaler = StandardScaler().fit(X[train])
-        model = GRLSRegressor("gaussian", **{"features": "linear", **options})
+        model = GRLSRegressor("gaussian", **{"features": "linear", "regularization": "loo", **options})
         model.fit(scaler.transform(X[train]), y[train])
         return float(np.sqrt(np.mean((model.predict(scaler.transform(X[test])) - y[test]) ** 2)))
 
@@ -105,7 +105,9 @@ def _text_trial(texts: list[str], y: Array, seed: int = 0) -> Trial:
     words = list(range(N_WORDS))
 
     def trial(train: Array, test: Array, options: dict[str, Any]) -> float:
-        model = GRLSClassifier(Linear().on(words), **{"features": _topics, **options})
+        model = GRLSClassifier(
+            Linear().on(words), **{"features": _topics, "regularization": "loo", **options}
+        )
         return float(np.mean(model.fit(X[train], y[train]).predict(X[test]) != y[test]))
 
     return trial

@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "least_squares/gradient.hpp"
 #include "least_squares/path.hpp"
+#include "least_squares/tuning.hpp"
 #include "matrices/factor.hpp"
 #include "results.hpp"
 
@@ -87,6 +88,14 @@ struct GradientResult {
   std::vector<std::vector<double>> coefficients, widths, periods, maps;
 };
 
+struct TunedResult {
+  Reals<1> end;
+  double value = 0;
+  Reals<2> curve;
+  Index evaluations = 0;
+  bool converged = false;
+};
+
 SolutionResult result_of(Solution& solution) {
   SolutionResult out;
   out.c = std::move(solution.c);
@@ -148,6 +157,13 @@ py::object path_of(const Formula* formula, const py::object& data, const Matrix<
   }());
 }
 
+RepeatedRows repeated_rows(const IndexList& points, const std::optional<Vector<double>>& weights,
+                           const std::optional<Vector<double>>& counts,
+                           const std::optional<Matrix<double>>& deviations) {
+  return {points, weights.value_or(Vector<double>()), counts.value_or(Vector<double>()),
+          deviations.value_or(Matrix<double>())};
+}
+
 GradientResult gradient_of(const Formula& formula, const py::object& data, const Matrix<double>& T,
                            const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
                            double shift, const std::string& criterion, const IndexList& groups,
@@ -158,8 +174,7 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
                            const IndexList& left_out_starts) {
   ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
   argument.problem.shift = shift;
-  const RepeatedRows rows{row_points, row_weights.value_or(Vector<double>()),
-                          row_counts.value_or(Vector<double>()), deviations.value_or(Matrix<double>())};
+  const RepeatedRows rows = repeated_rows(row_points, row_weights, row_counts, deviations);
   Gradient gradient = [&] {
     Context context = make_context(threads);
     const py::gil_scoped_release unlocked;
@@ -177,6 +192,45 @@ GradientResult gradient_of(const Formula& formula, const py::object& data, const
   out.periods = std::move(gradient.periods);
   out.maps = std::move(gradient.maps);
   return out;
+}
+
+TunedResult tune(const Formula& formula, const py::object& data, const Matrix<double>& T,
+                 const Matrix<double>& Y, const std::optional<Vector<double>>& weights, double tolerance,
+                 const IndexList& groups, const Vector<double>& units, const IndexList& variable,
+                 const Vector<double>& start, const Vector<double>& lower, const Vector<double>& upper,
+                 const Matrix<double>& curve, const Vector<double>& reach, double a, double b, double gain,
+                 Index most, int threads, const IndexList& row_points,
+                 const std::optional<Vector<double>>& row_weights,
+                 const std::optional<Vector<double>>& row_counts,
+                 const std::optional<Matrix<double>>& deviations) {
+  const ProblemArgument argument(&formula, data, T, Y, weights, tolerance);
+  const RepeatedRows rows = repeated_rows(row_points, row_weights, row_counts, deviations);
+  const Tuning tuning{groups, units, variable, lower, upper, reach, a, b, gain, most};
+  Tuned tuned = [&] {
+    Context context = make_context(threads);
+    const py::gil_scoped_release unlocked;
+    return tune_widths(context, argument.problem, rows, tuning, start, curve);
+  }();
+  TunedResult out;
+  out.end = std::move(tuned.end);
+  out.value = tuned.value;
+  out.curve = std::move(tuned.curve);
+  out.evaluations = tuned.evaluations;
+  out.converged = tuned.converged;
+  return out;
+}
+
+Vector<double> likelihoods_of(const Formula* formula, const py::object& data, const Matrix<double>& T,
+                              const Matrix<double>& Y, const std::optional<Vector<double>>& weights,
+                              double tolerance, const Vector<double>& shifts, int threads,
+                              const IndexList& row_points, const std::optional<Vector<double>>& row_weights,
+                              const std::optional<Vector<double>>& row_counts,
+                              const std::optional<Matrix<double>>& deviations) {
+  const ProblemArgument argument(formula, data, T, Y, weights, tolerance);
+  const RepeatedRows rows = repeated_rows(row_points, row_weights, row_counts, deviations);
+  Context context = make_context(threads);
+  const py::gil_scoped_release unlocked;
+  return restricted_likelihoods(context, argument.problem, rows, shifts);
 }
 
 void register_results(py::module_& m) {
@@ -232,6 +286,15 @@ void register_results(py::module_& m) {
       field("widths", &G::widths, "by the widths of each column group that was asked for"),
       field("periods", &G::periods, "by the periods of each column group that was asked for"),
       field("maps", &G::maps, "by the coefficients of the map of each column group that was asked for"));
+
+  using D = TunedResult;
+  register_result<D>(
+      m, "Tuned", "Where a descent of the restricted likelihood by widths and the shift ended.",
+      field("end", &D::end, "(v + 1,): logarithms of the factors of the widths' units, and of the shift"),
+      field("value", &D::value, "the criterion there; infinite where there was none at the start"),
+      field("curve", &D::curve, "(v + 1, v + 1): the inverse curvature that was built up"),
+      field("evaluations", &D::evaluations, "how often the criterion and its gradient were computed"),
+      field("converged", &D::converged, "whether it ended because nothing more was to be gained"));
 }
 
 }  // namespace
@@ -342,6 +405,17 @@ void register_least_squares(py::module_& m) {
         py::arg("row_weights") = std::nullopt, py::arg("row_counts") = std::nullopt,
         py::arg("deviations") = std::nullopt, py::arg("left_out_rows") = IndexList(),
         py::arg("left_out_starts") = IndexList());
+  m.def("tune", &tune, py::kw_only(), py::arg("formula"), py::arg("data"), py::arg("T"), py::arg("Y"),
+        py::arg("weights"), py::arg("tolerance"), py::arg("groups"), py::arg("units"), py::arg("variable"),
+        py::arg("start"), py::arg("lower"), py::arg("upper"), py::arg("curve"), py::arg("reach"),
+        py::arg("a"), py::arg("b"), py::arg("gain"), py::arg("most"), py::arg("threads") = 0,
+        py::arg("row_points") = IndexList(), py::arg("row_weights") = std::nullopt,
+        py::arg("row_counts") = std::nullopt, py::arg("deviations") = std::nullopt);
+  m.def("restricted_likelihoods", &likelihoods_of, py::kw_only(), py::arg("formula").none(true),
+        py::arg("data"), py::arg("T"), py::arg("Y"), py::arg("weights"), py::arg("tolerance"),
+        py::arg("shifts"), py::arg("threads") = 0, py::arg("row_points") = IndexList(),
+        py::arg("row_weights") = std::nullopt, py::arg("row_counts") = std::nullopt,
+        py::arg("deviations") = std::nullopt);
   m.def("path", &path_of, py::kw_only(), py::arg("formula").none(true), py::arg("data"), py::arg("T"),
         py::arg("Y"), py::arg("weights"), py::arg("shifts"), py::arg("relative"), py::arg("leave_one_out"),
         py::arg("tolerance"), py::arg("threads") = 0);

@@ -76,6 +76,13 @@ BlockTriangle<S>::BlockTriangle(Index order, Index pivots)
 }
 
 template <class S>
+void BlockTriangle<S>::set(const BlockTriangle& other) {
+  require(other.order_ == order_ && other.pivots_ == pivots_, "the triangles are not of the same layout");
+  std::copy_n(static_cast<const char*>(other.buffer_.data()), total_bytes(blocks_),
+              static_cast<char*>(buffer_.data()));
+}
+
+template <class S>
 double BlockTriangle<S>::bytes(Index order) {
   require_count(order, "rows");
   constexpr Index kBeyondMemory = Index(1) << 24;

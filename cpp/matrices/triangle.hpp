@@ -72,6 +72,9 @@ class BlockTriangle {
   std::vector<Tile> tiles(Index from, Index to) const;
   S* at(const Tile& t) { return at(t.first, t.j) + (t.column - start(t.j)) * ld(t.j); }
 
+  // The elements of another triangle of the same layout.
+  void set(const BlockTriangle& other);
+
   // The bytes of memory it takes; of an order beyond any memory about as many.
   static double bytes(Index order);
 

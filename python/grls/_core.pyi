@@ -115,6 +115,21 @@ class Path:
     @property
     def kept(self) -> list[int]: ...
 
+class Tuned:
+    def __init__(
+        self, *, end: _Floats, value: float, curve: _Floats, evaluations: int, converged: bool
+    ) -> None: ...
+    @property
+    def end(self) -> _Floats: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def curve(self) -> _Floats: ...
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+
 class Gradient:
     def __init__(
         self,
@@ -503,6 +518,47 @@ def ridge_reduce(
     dependence: float,
     threads: int = 0,
 ) -> ReducedMatrix: ...
+def tune(
+    *,
+    formula: Formula,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    tolerance: float,
+    groups: Sequence[int],
+    units: _Floats,
+    variable: Sequence[int] | NDArray[np.intp],
+    start: _Floats,
+    lower: _Floats,
+    upper: _Floats,
+    curve: _Floats,
+    reach: _Floats,
+    a: float,
+    b: float,
+    gain: float,
+    most: int,
+    threads: int = 0,
+    row_points: Sequence[int] | NDArray[np.intp] = ...,
+    row_weights: _Floats | None = None,
+    row_counts: _Floats | None = None,
+    deviations: _Floats | None = None,
+) -> Tuned: ...
+def restricted_likelihoods(
+    *,
+    formula: Formula | None,
+    data: Any,
+    T: _Floats,
+    Y: _Floats,
+    weights: _Floats | None,
+    tolerance: float,
+    shifts: _Floats,
+    threads: int = 0,
+    row_points: Sequence[int] | NDArray[np.intp] = ...,
+    row_weights: _Floats | None = None,
+    row_counts: _Floats | None = None,
+    deviations: _Floats | None = None,
+) -> _Floats: ...
 def gradient(
     *,
     formula: Formula,

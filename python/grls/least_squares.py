@@ -288,7 +288,7 @@ class GRLSRegressor(LeaveOutBands, LearnsNoise, UncertainSummary, Regression, Le
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        regularization: float | str = "loo",
+        regularization: float | str = "auto",
         regularization_grid: Any = 50,
         per_output: bool = False,
         feature_variance: float | str = np.inf,
@@ -418,7 +418,7 @@ class GRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        regularization: float | str = "loo",
+        regularization: float | str = "auto",
         regularization_grid: Any = 50,
         per_output: bool = False,
         feature_variance: float | str = np.inf,
@@ -518,7 +518,7 @@ class GRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification
 
     def _optimizes(self) -> bool:
         by_gradient = super()._optimizes() and not isinstance(self.optimize, dict)
-        if by_gradient and self.regularization in ("loo", "logo") and self.criterion == "accuracy":
+        if by_gradient and self.regularization in ("auto", "loo", "logo") and self.criterion == "accuracy":
             raise ValueError(
                 'criterion="accuracy" has no gradient: optimize by criterion="squared_error", or give the '
                 "values to try as a dict"

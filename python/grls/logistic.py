@@ -30,6 +30,7 @@ from ._models.smooth_machine import (
     solver_problem,
 )
 from ._selection import kernel_choice, metric
+from ._selection.candidates import KernelChoice
 from ._selection.choice import Choice
 from ._selection.regularization import warn_of_unusual_weights
 from ._selection.starts import drawn_rows
@@ -219,7 +220,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         training: Training,
         prepare: Callable[[kernels.Kernel], kernels.Kernel],
         stages: Stages,
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+    ) -> tuple[kernels.Kernel, KernelChoice]:
         if not isinstance(self.regularization, str):
             return super()._chosen_kernel(choose, training, prepare, stages)
         choose.counts = row_counts(self, training.samples.y, training.samples.weights)

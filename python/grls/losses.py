@@ -26,6 +26,7 @@ from ._models.robust_scale import FAR, robust_scale, spread_of, weighted_median
 from ._models.samples import Samples, Training
 from ._models.smooth_regression import has_family
 from ._selection import kernel_choice, metric
+from ._selection.candidates import KernelChoice
 from ._selection.choice import Choice, squared_error
 from ._selection.starts import drawn_rows
 from ._solvers.rows import distinct_rows
@@ -560,7 +561,7 @@ class GRRegressor(Regression, FamilySummary):
         training: Training,
         prepare: Callable[[kernels.Kernel], kernels.Kernel],
         stages: Stages,
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+    ) -> tuple[kernels.Kernel, KernelChoice]:
         samples = training.samples
         looks: list[OutlierLook] = []
         rows = np.arange(training.n_samples)
@@ -573,7 +574,7 @@ class GRRegressor(Regression, FamilySummary):
             return super()._chosen_kernel(choose.among(rows), training, prepare, stages)
         choose.counts = samples.weights
 
-        def chosen_by(rows: Any) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+        def chosen_by(rows: Any) -> tuple[kernels.Kernel, KernelChoice]:
             part = choose.among(rows)
             return kernel_choice.choose_kernel(part, noisy=True, prepare=prepare, stages=stages)
 

@@ -282,7 +282,11 @@ def test_leave_one_out_with_a_prior_is_that_of_refits_in_the_same_units(variance
     X = rng.normal(size=(30, 2))
     y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) + 0.2 * rng.normal(size=30)
     model = GRLSRegressor(
-        Gaussian(1.0), features="linear", feature_variance=variance, regularization_grid=[3e-2]
+        Gaussian(1.0),
+        features="linear",
+        feature_variance=variance,
+        regularization="loo",
+        regularization_grid=[3e-2],
     )
     model.fit(X, y)
     tau = model.feature_variance_

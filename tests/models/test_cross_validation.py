@@ -94,7 +94,7 @@ def test_finite_feature_variance_is_that_of_the_kernel_beside_it():
 def test_single_rows_are_those_that_chose_the_regularization(weighted):
     X, y, rng = wave()
     weights = rng.integers(1, 4, size=len(y)).astype(float) if weighted else None
-    model = GRLSRegressor(Gaussian(0.3), features="linear").fit(X, y, weights)
+    model = GRLSRegressor(Gaussian(0.3), features="linear", regularization="loo").fit(X, y, weights)
     found = model.cross_validate("loo")
     assert_allclose(found.predictions, model.loo_predictions_, atol=1e-9)
     without = GRLSRegressor(Gaussian(0.3), features="linear", regularization=model.regularization_)

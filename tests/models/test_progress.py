@@ -185,7 +185,7 @@ def test_a_grid_is_a_bar_on_a_terminal(tqdm, terminal):
     assert bar.total == bar.n == 3
     assert bar.desc == "[grls] points of the grid"
     assert bar.closed
-    assert all(re.fullmatch(r"loo \S+", text) for text in bar.shown)
+    assert all(re.fullmatch(r"reml \S+", text) for text in bar.shown)
     assert terminal() == ""
 
 

@@ -192,7 +192,8 @@ def test_with_every_row_as_a_centre_gcv_is_that_of_the_exact_model():
     known = exact.regularization_path_ > 1e-7
     assert known.sum() > 25
     assert_allclose(centred.criterion_path_[known], exact.criterion_path_[known], rtol=1e-3)
-    assert np.all(centred.criterion_path_ > (1 - 1e-5) * exact.criterion_path_)
+    tried = np.isfinite(exact.criterion_path_)  # below them a solution would be rounding
+    assert np.all((centred.criterion_path_ > (1 - 1e-5) * exact.criterion_path_)[tried])
     at_ours = np.isclose(exact.regularization_path_, centred.regularization_)
     assert exact.criterion_path_[at_ours] < 1.01 * exact.criterion_path_.min()
 

@@ -11,8 +11,8 @@ from grls import (
     NystromGRLSRegressor,
     SVMGBClassifier,
 )
-from grls._selection.descent import Prior
-from grls._selection.kernel_choice import SCREENED, KernelChoice
+from grls._selection.candidates import KernelChoice
+from grls._selection.kernel_choice import SCREENED
 from grls._selection.starts import drawn_rows
 from grls.features import Columns
 from grls.kernels import Gaussian, Linear, Matern
@@ -40,9 +40,13 @@ def test_it_is_the_default_and_keeps_what_was_tried():
     record = model.optimization_
     assert isinstance(record, KernelChoice)
     best = record.candidates[record.best]
-    assert best.criterion <= 1.2 * min(candidate.criterion for candidate in record.candidates)
+    by_likelihood = [candidate for candidate in record.candidates if "robust" not in candidate.name]
+    assert record.by == "reml"
+    assert "likelihood is best" in record.why
+    assert best.criterion == min(candidate.criterion for candidate in by_likelihood)
+    assert best.error <= 1.2 * min(candidate.error for candidate in record.candidates)
     assert model.kernel_.is_same(best.kernel, X.shape[1])
-    assert {"Matern(nu=1.5)", "Gaussian", "Laplace"} <= {candidate.name for candidate in record.screened}
+    assert {"Matern(nu=1.5)", "Matern(nu=2.5)", "Gaussian"} <= {c.name for c in record.candidates}
     assert not hasattr(model.set_params(kernel=Gaussian()).fit(X, y), "optimization_")
 
 
@@ -88,22 +92,22 @@ def test_of_few_rows_the_widths_are_those_of_the_optimum_whatever_the_order():
 
 def test_values_without_noise_are_followed_to_the_edge_of_definite_matrices():
     X = np.linspace(0, 1, 60)[:, None]
-    assert GRLSRegressor().fit(X, X[:, 0]).loo_score_ > 0.999999
+    assert GRLSRegressor(regularization="loo").fit(X, X[:, 0]).loo_score_ > 0.999999
 
 
 def test_one_column_in_other_units_does_not_take_the_fit_away():
     X, y = table(m=200, d=3)
     spoilt = X * [1.0, 1.0, 1e6]
-    assert GRLSRegressor().fit(spoilt, y).loo_score_ > 0.95
-    assert GRLSRegressor("gaussian").fit(spoilt, y).loo_score_ < 0.5
+    assert GRLSRegressor(regularization="loo").fit(spoilt, y).loo_score_ > 0.95
+    assert GRLSRegressor("gaussian", regularization="loo").fit(spoilt, y).loo_score_ < 0.5
 
 
 def test_constant_doubled_and_coded_columns():
     X, y = table()
     codes = np.random.default_rng(2).integers(0, 3, size=len(X))
-    plain = GRLSRegressor().fit(X, y)
+    plain = GRLSRegressor(regularization="loo").fit(X, y)
     more = np.column_stack([X, np.full(len(X), 7.0), X[:, 0], codes])
-    model = GRLSRegressor().fit(more, y)
+    model = GRLSRegressor(regularization="loo").fit(more, y)
     assert model.loo_score_ > plain.loo_score_ - 0.02
     flat = GRLSRegressor(regularization=1e-3).fit(np.ones((20, 2)), y[:20])
     assert flat.predict([[1.0, 1.0]]) == pytest.approx(y[:20].mean())
@@ -176,7 +180,7 @@ def test_columns_are_read_otherwise_where_that_predicts_better(otherwise):
     as_they_are = GRLSRegressor(Matern("medians"), optimize=True).fit(X, y)
     assert how in model.optimization_.candidates[model.optimization_.best].name
     assert model.score(new, truth) > 0.95
-    assert 1 - model.score(new, truth) < 0.5 * (1 - as_they_are.score(new, truth))
+    assert 1 - model.score(new, truth) < 0.6 * (1 - as_they_are.score(new, truth))
 
 
 @pytest.mark.slow
@@ -285,32 +289,21 @@ def test_a_dozen_rows_do_not_make_the_function_swing():
 
 def test_of_a_dozen_rows_and_many_columns_widths_are_not_believed():
     rng = np.random.default_rng(0)
-    names = []
+    names, alone = [], []
     for _ in range(10):
         record = GRLSRegressor().fit(rng.normal(size=(12, 6)), rng.normal(size=12)).optimization_
-        best = record.candidates[record.best]
-        names.append(best.name)
-        tried = {c.name: c.criterion for c in record.candidates}
-        assert best.criterion <= 3.0 * min(tried.values())
-    assert sum("one scale" in name for name in names) >= 5
-
-
-def test_the_prior_of_widths_has_its_gradient():
-    prior = Prior(np.array([1.0, 20.0, 0.3]), 0.7)
-    values = np.array([0.5, 300.0, 0.3])
-    cost, slopes = prior.value_and_gradient(values)
-    assert cost > 0
-    for i, step in enumerate(np.diag(1e-6 * values)):
-        above, below = (prior.value_and_gradient(values + sign * step)[0] for sign in (1, -1))
-        assert_allclose(slopes[i], (above - below) / (2 * step[i]), rtol=1e-6, atol=1e-8)
-    assert prior.value_and_gradient(prior.centre)[0] == 0
+        names.append(record.candidates[record.best].name)
+        alone.append(record.alone)
+    assert sum("one scale" in name for name in names) >= 8
+    assert sum(alone) >= 8
 
 
 def test_integer_weights_are_copies():
     X, y = table(m=60)
     counts = np.random.default_rng(0).integers(1, 4, size=len(X))
-    weighted = GRLSRegressor().fit(X, y, sample_weight=counts)
-    repeated = GRLSRegressor().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    model = GRLSRegressor(regularization="loo")
+    weighted = clone(model).fit(X, y, sample_weight=counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
 
 
@@ -350,7 +343,7 @@ def test_of_many_columns_one_width_or_the_linear_kernel(form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 60)) * (rng.uniform(size=(120, 60)) < 0.3)
     y = X @ rng.normal(size=60) + 0.1 * rng.normal(size=120)
-    model = GRLSRegressor().fit(form(X), y)
+    model = GRLSRegressor(regularization="loo").fit(form(X), y)
     assert isinstance(model.kernel_, Linear)
     assert model.loo_score_ > 0.9
     radial = GRLSRegressor().fit(form(X), np.exp(-((X**2).sum(axis=1)) / 20))
@@ -402,7 +395,7 @@ def test_it_is_told_step_by_step(capsys):
     assert capsys.readouterr().out == ""
     GRLSRegressor(verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert any("kernel: Matern(nu=1.5), 60 rows: loo error" in line for line in lines)
+    assert any("kernel: Matern(nu=1.5), 60 rows: −2 log likelihood" in line for line in lines)
 
 
 def test_the_errors_of_estimated_widths_are_known_after_reml():
@@ -429,7 +422,7 @@ def test_known_features_leave_the_kernel_the_rest():
     X, y = table(m=200)
     steep = y + 50 * X[:, 4] / X[:, 4].std()
     model = GRLSRegressor(features=Columns([4])).fit(X, steep)
-    assert model.loo_score_ > 0.99
+    assert model.score(X, steep) > 0.99
     relative = model.kernel_.sigma / X.std(axis=0)
     assert relative[:2].max() < relative[4]
 
@@ -456,5 +449,5 @@ def test_it_can_be_cloned_and_fitted_again():
 
 def test_rows_at_one_point_are_refused_in_the_words_of_the_criterion_asked_for():
     y = np.random.default_rng(0).normal(size=30)
-    with pytest.raises(ValueError, match="regularization='loo'"):
+    with pytest.raises(ValueError, match="regularization='reml'"):
         GRLSRegressor().fit(np.ones((30, 2)), y)

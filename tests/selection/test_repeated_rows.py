@@ -173,7 +173,7 @@ def test_gradients_with_repeated_rows_are_those_of_finite_differences(name, weig
 def test_weights_of_another_meaning_are_told():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
-    model = GRLSRegressor(Gaussian(0.5))
+    model = GRLSRegressor(Gaussian(0.5), regularization="loo")
     for scale in (0.01, 100.0):
         with pytest.warns(UserWarning, match=r"mean of sample_weight .*Divide sample_weight by its mean"):
             model.fit(X, y, sample_weight=np.full(60, scale))

@@ -66,13 +66,13 @@ def noisy_table(m=90, d=6, seed=0):
 
 def test_many_widths_are_those_of_the_likelihood_whatever_chooses_the_regularization():
     X, y = noisy_table()
-    by_loo = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X, y)
+    by_loo = GRLSRegressor(Gaussian("medians"), optimize=["sigma"], regularization="loo").fit(X, y)
     by_reml = GRLSRegressor(Gaussian("medians"), optimize=["sigma"], regularization="reml").fit(X, y)
     assert by_loo.optimization_.by == "reml"
     assert_allclose(by_loo.kernel_.sigma, by_reml.kernel_.sigma)
-    as_given = GRLSRegressor(Gaussian("medians")).fit(X, y)
+    as_given = GRLSRegressor(Gaussian("medians"), regularization="loo").fit(X, y)
     assert by_loo.loo_score_ >= as_given.loo_score_
-    few = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X[:, :3], y)
+    few = GRLSRegressor(Gaussian("medians"), optimize=["sigma"], regularization="loo").fit(X[:, :3], y)
     assert few.optimization_.by == "loo"
 
 
@@ -82,8 +82,8 @@ def test_widths_of_the_likelihood_that_leave_one_out_finds_worse_are_not_taken()
     worse = 0
     for _ in range(12):  # targets without a function behind them, and errors of a heavy tail
         y = rng.standard_t(df=2, size=40)
-        tuned = GRLSRegressor(Gaussian("medians"), optimize=["sigma"]).fit(X, y)
-        as_given = GRLSRegressor(Gaussian("medians")).fit(X, y)
+        tuned = GRLSRegressor(Gaussian("medians"), optimize=["sigma"], regularization="loo").fit(X, y)
+        as_given = GRLSRegressor(Gaussian("medians"), regularization="loo").fit(X, y)
         assert tuned.criterion_path_.min() <= as_given.criterion_path_.min() * (1 + 1e-12)
         worse += bool(np.array_equal(tuned.kernel_.sigma, as_given.kernel_.sigma))
     assert worse > 0

@@ -126,7 +126,7 @@ def curve(seed: int = 0, first_pivots: bool = False) -> list[CurveFit]:
     cv = KFold(5, shuffle=True, random_state=seed)
     inside = np.linspace(low, high, 501)
     outside = np.concatenate([np.linspace(low - MARGIN, low, 51), np.linspace(high, high + MARGIN, 51)])
-    free = GRLSRegressor(Gaussian(1.0), features="quadratic")
+    free = GRLSRegressor(Gaussian(1.0), features="quadratic", regularization="loo")
     trials = [
         (width, method, model) for width in WIDTHS for method, model in ((GRLS, free), (RIDGE, RidgePeer()))
     ]

@@ -51,7 +51,7 @@ class Data:
         if self._tuned is None:
             X, y = self.straight()[0][: self.tune_rows], self.y[: self.tune_rows]
             models = [
-                GRLSClassifier(Gaussian(width), criterion="accuracy").fit(X, y)
+                GRLSClassifier(Gaussian(width), regularization="loo", criterion="accuracy").fit(X, y)
                 for width in (5.0, 7.0, 9.0, 12.0)
             ]
             best = max(models, key=lambda model: model.loo_score_)

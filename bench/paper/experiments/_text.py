@@ -153,6 +153,7 @@ def _scored(model: Any, X: Any, data: Prepared, **more: Any) -> dict[str, Any]:
 
 def _grls(n_inputs: int, n_topics: int, **options: Any) -> GRLSClassifier:
     topics = Columns(list(range(n_inputs, n_inputs + n_topics)), constant=False)
+    options = {"regularization": "loo", **options}
     return GRLSClassifier(Linear().on(list(range(n_inputs))), features=topics, **options)
 
 
@@ -161,7 +162,9 @@ def rlsc(inputs: str) -> Callable[[Prepared], dict[str, Any]]:
 
     def method(data: Prepared) -> dict[str, Any]:
         X = getattr(data, inputs)
-        model = GRLSClassifier(Linear(), features=None).fit(X[data.train], data.y[data.train])
+        model = GRLSClassifier(Linear(), features=None, regularization="loo").fit(
+            X[data.train], data.y[data.train]
+        )
         return _scored(model, X, data, parameter=model.regularization_)
 
     return method

@@ -27,14 +27,16 @@ def figure_1_3(run):
 
     def polynomial(degree):
         # Ridge regression in all monomials, with the ridge chosen by leave-one-out.
-        return make_pipeline(PolynomialFeatures(degree), StandardScaler(), GRLSClassifier(Linear()))
+        return make_pipeline(
+            PolynomialFeatures(degree), StandardScaler(), GRLSClassifier(Linear(), regularization="loo")
+        )
 
     scores = {}
     for degree in run.progress(run.degrees, "degree"):
         cell = run.cell(lambda degree=degree: {"accuracy": accuracy(polynomial(degree))}, degree=degree)
         scores[degree] = cell["accuracy"]
     # The width is the kernel's only question, and its answer is a default: a tenth of the picture.
-    gaussian = GRLSClassifier(Gaussian(sigma=0.2))
+    gaussian = GRLSClassifier(Gaussian(sigma=0.2), regularization="loo")
     by_kernel = run.cell(lambda: {"accuracy": accuracy(gaussian)}, degree="Gaussian kernel")["accuracy"]
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13.5, 4.2), layout="constrained")

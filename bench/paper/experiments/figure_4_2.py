@@ -68,7 +68,7 @@ def figure_4_2(run):
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
     draw_search(left, run.rows, run.log2C, run.log2g)
     sigmas = 1 / np.sqrt(2 * 2.0 ** np.linspace(run.log2g[0], run.log2g[-1], run.n_sigmas))
-    model = GRLSClassifier(Gaussian(1.0), criterion="accuracy")
+    model = GRLSClassifier(Gaussian(1.0), regularization="loo", criterion="accuracy")
     display = CriterionContourDisplay.from_estimator(
         model, X, y, values=sigmas, regularization_grid=np.logspace(-9, 0, 19), ax=right
     )

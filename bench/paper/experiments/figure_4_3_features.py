@@ -18,7 +18,7 @@ PLAIN, GEODESIC = "the constant alone", "geodesic neighbours"
 MACHINES = {
     "SVM-GB": SVMGBClassifier(C=10.0),
     "SVM-GB, variance 10": SVMGBClassifier(C=10.0, feature_variance=10.0),
-    "G-RLSC": GRLSClassifier(),
+    "G-RLSC": GRLSClassifier(regularization="loo"),
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from .._selection import regularization
 from .._selection.by_gradients import Found
-from .._selection.kernel_choice import KernelChoice
+from .._selection.candidates import KernelChoice
 from .._selection.kernel_parameters import GridSearch, Optimization
 from .._selection.metric import Metric
 from .._solvers.kernel_problem import KernelProblem
@@ -33,6 +33,7 @@ class Chosen:
     selection: regularization.Selection | None = None
     record: Record | None = None
     by_gradients: Found | None = None  # how γ was chosen without a matrix
+    criterion: str = ""  # that chose γ; empty: it was given
 
     @property
     def penalises(self) -> bool:

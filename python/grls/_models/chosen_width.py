@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._selection import kernel_choice
+from .._selection.candidates import KernelChoice
 from .._selection.choice import Choice, squared_error
 from .._solvers.kernel_problem import KernelProblem
 from .._validation import FloatArray
@@ -60,7 +61,7 @@ class ChosenWidth(KernelMachine):
         training: Training,
         prepare: Callable[[kernels.Kernel], kernels.Kernel],
         stages: Stages,
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice]:
+    ) -> tuple[kernels.Kernel, KernelChoice]:
         """Return the kernel that least squares find best, and what was tried."""
         shift = self._equivalent_shift(training)
         by_columns = self._weighs_columns

@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 
 from .. import kernels
 from .._selection import by_gradients, by_holdout, kernel_choice, kernel_parameters, metric, regularization
+from .._selection.candidates import KernelChoice, start_kernel
 from .._selection.choice import Choice, squared_error
 from .._selection.variances import GivenVariances
 from .._solvers import matrix_free, memory
@@ -37,7 +38,7 @@ from .rounding import warn_of_rounding
 from .samples import FreeFeatures, Samples, Training, by_groups, require_groups
 from .summaries import Solved, require_exact
 
-_CRITERIA = (*regularization.CRITERIA, "logo", "holdout")
+_CRITERIA = ("auto", *regularization.CRITERIA, "logo", "holdout")
 
 
 class LeastSquaresMachine(GroupedMachine):
@@ -48,7 +49,7 @@ class LeastSquaresMachine(GroupedMachine):
         kernel: Any = "auto",
         *,
         features: Any = "constant",
-        regularization: float | str = "loo",
+        regularization: float | str = "auto",
         regularization_grid: Any = 50,
         per_output: bool = False,
         feature_variance: float | str = np.inf,
@@ -102,9 +103,7 @@ class LeastSquaresMachine(GroupedMachine):
         training = self._prepare(samples)
         assert training.kernel is not None
         chooses_kernel = self._chooses_kernel() or self._learns_metric()
-        if by_groups(self.regularization, samples) == "logo" or (
-            chooses_kernel and samples.labels is not None
-        ):
+        if self._criterion(training) == "logo" or (chooses_kernel and samples.labels is not None):
             require_groups(training)
         precision = self.precision
         if self.solver != "cg":
@@ -125,13 +124,34 @@ class LeastSquaresMachine(GroupedMachine):
         self._set_uncertainty(training, chosen, solution)
         self._stages.done("uncertainty")
 
+    def _criterion(self, training: Training) -> float | str:
+        """Return the name of what chooses γ, or γ; "auto" is the likelihood where values have one."""
+        by, samples = self.regularization, training.samples
+        if by != "auto" or self._given_variances().both_given:
+            return by_groups(by, samples)  # type: ignore[no-any-return]
+        if self.solver == "cg":
+            return "reml" if samples.labels is None else "holdout"
+        if samples.labels is not None:
+            return "logo"
+        # Weights that add up to one count fewer rows than there are features: these have no likelihood.
+        counts = self._row_counts(samples)
+        counts = samples.weights if counts is None else counts
+        few = counts is not None and counts.sum() <= training.T.shape[1]
+        return "reml" if is_regressor(self) and self.feature_variance != "auto" and not few else "loo"
+
+    def _bounds_gammas(self, by: str) -> bool:
+        """Whether a criterion chooses among the γ only that the likelihood does not reject."""
+        if self.solver == "cg" or by == "reml":
+            return False
+        return self.regularization == "auto" or (self._chooses_kernel() and is_regressor(self))
+
     def _choose(self, training: Training) -> Chosen:
         """Leave to the data what was left to them: the kernel's parameters, γ, the features' variance."""
         samples, kernel = training.samples, training.kernel
         assert kernel is not None
         counts = self._row_counts(samples)
-        by, given = by_groups(self.regularization, samples), self._given_variances()
-        labels = samples.labels if by == "logo" else None
+        criterion = self._criterion(training)
+        labels = samples.labels if criterion == "logo" else None
         record: Record | None = None
         if self._chooses_kernel() or self._learns_metric():
             kernel, record = self._choose_kernel(training, kernel, counts)
@@ -139,7 +159,8 @@ class LeastSquaresMachine(GroupedMachine):
         problem, parts = self._pose(training, kernel)
         variance = self.feature_variance
         tau = np.inf if isinstance(variance, str) else float(variance)
-        gamma = given.regularization(problem.total_weight)
+        given = self._given_variances()
+        by, gamma = criterion, given.regularization(problem.total_weight)
         if gamma is not None or not isinstance(by, str):
             return Chosen(kernel, problem, float(by) if gamma is None else gamma, tau, parts, None, record)
         grid = self.regularization_grid
@@ -152,31 +173,36 @@ class LeastSquaresMachine(GroupedMachine):
             kernel, problem = outcome.kernel, problem.with_kernel(outcome.kernel)
             grid, record = outcome.regularization_grid, outcome.record
             self._stages.done("kernel")
-        elif self._chooses_kernel() and by == "loo" and is_regressor(self) and parts is None:
+        elif self._bounds_gammas(by) and parts is None:
             grid = kernel_choice.likely_gammas(problem, samples.targets, grid, counts)
         if self.solver == "cg":
-            return self._choose_by_gradients(
-                Chosen(kernel, problem, np.nan, tau, record=record), samples, grid
+            found = Chosen(kernel, problem, np.nan, tau, record=record, criterion=by)
+            return self._choose_by_gradients(found, samples, grid)
+        shift = getattr(record, "shift", None) if by == "reml" and np.ndim(grid) == 0 else None
+        if shift is not None and not self.per_output and parts is None and given.none_given:
+            selection = regularization.select_near(problem, samples.targets, shift, counts)
+        else:
+            selection = regularization.select(
+                problem,
+                samples.targets,
+                by,
+                grid,
+                loss,
+                per_output=self.per_output,
+                counts=counts,
+                labels=labels,
+                penalised=parts.penalised if parts is not None and variance == "auto" else None,
+                variances=given,
             )
-        selection = regularization.select(
-            problem,
-            samples.targets,
-            by,
-            grid,
-            loss,
-            per_output=self.per_output,
-            counts=counts,
-            labels=labels,
-            penalised=parts.penalised if parts is not None and variance == "auto" else None,
-            variances=given,
-        )
+        if by == "reml" and getattr(record, "alone", False) and np.ndim(grid) == 0:
+            selection.chosen = np.full_like(selection.chosen, selection.path[-1])
         if parts is not None and variance == "auto":
             tau = selection.feature_variance
             problem = KernelProblem(kernel, samples.X, training.T, samples.weights)
             if np.isfinite(tau):
                 problem = penalised_problem(kernel, samples.X, parts, samples.weights, tau)
         self._stages.done("regularization")
-        return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record)
+        return Chosen(kernel, problem, selection.chosen, tau, parts, selection, record, criterion=by)
 
     def _optimize(
         self,
@@ -215,13 +241,13 @@ class LeastSquaresMachine(GroupedMachine):
         def loss(rows: Any, predictions: FloatArray) -> FloatArray:
             return self._loo_loss(targets[rows], predictions, None if weights is None else weights[rows])
 
-        if self.regularization == "holdout":
+        if chosen.criterion == "holdout":
             found = by_holdout.select(chosen.problem, targets, grid, loss, labels=samples.labels, **common)
         else:
             found = by_gradients.select(
                 chosen.problem,
                 targets,
-                str(self.regularization),
+                chosen.criterion,
                 grid,
                 counts=self._row_counts(samples),
                 variances=self._given_variances(),
@@ -247,7 +273,7 @@ class LeastSquaresMachine(GroupedMachine):
 
     def _choose_kernel(
         self, training: Training, start: kernels.Kernel, counts: FloatArray | None
-    ) -> tuple[kernels.Kernel, kernel_choice.KernelChoice | metric.Metric]:
+    ) -> tuple[kernels.Kernel, KernelChoice | metric.Metric]:
         """Leave the kernel to the data: its family and widths, or its metric."""
         samples, T = training.samples, training.T
         X, targets, weights = samples.X, samples.targets, samples.weights
@@ -259,7 +285,7 @@ class LeastSquaresMachine(GroupedMachine):
         problem = KernelProblem(start, X, beside, weights)
         by, labels = "loo" if samples.labels is None else "logo", samples.labels
         choose = Choice(problem, targets, by, squared_error(targets, weights), counts, labels)
-        record: kernel_choice.KernelChoice | metric.Metric
+        record: KernelChoice | metric.Metric
         if self._chooses_kernel():
             kernel, record = kernel_choice.choose_kernel(
                 choose,
@@ -279,7 +305,7 @@ class LeastSquaresMachine(GroupedMachine):
         return isinstance(self.optimize, str) and self.optimize in ("metric", "metric_diagonal")
 
     def _kernel_to_start_from(self, X: Any) -> Any:
-        return kernel_choice.start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
+        return start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
 
     def _solve(self, chosen: Chosen, targets: FloatArray, precision: str) -> Outputs:
         if self.solver == "cg":
@@ -322,6 +348,7 @@ class LeastSquaresMachine(GroupedMachine):
         self.dual_coef_ = np.ascontiguousarray(self._per_output(solution.c))
         self.feature_variance_ = chosen.feature_variance
         self.regularization_ = np.asarray(chosen.regularization, dtype=np.float64)[()]
+        self._chosen_by = chosen.criterion
         self.precision_ = solution.precision
         self.n_iter_ = max(1, solution.iterations)
         self._forget("regularization_path_", "criterion_path_", "loo_predictions_", "loo_score_")
@@ -343,9 +370,8 @@ class LeastSquaresMachine(GroupedMachine):
             self.criterion_path_ = chosen.selection.criterion
             if chosen.selection.left_out is not None and self.formulation == "exact":
                 score = self._score_left_out(samples.y, chosen.selection.left_out, samples.weights)
-                by = by_groups(self.regularization, samples)
-                setattr(self, f"{by}_predictions_", self._shaped(chosen.selection.left_out))
-                setattr(self, f"{by}_score_", score)
+                setattr(self, f"{chosen.criterion}_predictions_", self._shaped(chosen.selection.left_out))
+                setattr(self, f"{chosen.criterion}_score_", score)
 
     @staticmethod
     def _means_in_groups(training: Training, values: FloatArray) -> FloatArray:
@@ -426,7 +452,7 @@ class LeastSquaresMachine(GroupedMachine):
         if choice(self.solver, "solver", ("cholesky", "cg")) == "cg":
             by, given = self.regularization, self._given_variances()
             known = not isinstance(by, str) or None not in (given.kernel, given.noise)
-            if not known and by not in (*by_gradients.CRITERIA, "holdout"):
+            if not known and by not in ("auto", *by_gradients.CRITERIA, "holdout"):
                 raise ValueError(
                     f'solver="cg" cannot choose the regularization by {by!r}, which needs the leverage of '
                     'every row: use "holdout", which leaves out a tenth of the rows, "gcv" or "reml", give '

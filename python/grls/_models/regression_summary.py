@@ -16,6 +16,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from .._selection.candidates import KernelChoice
 from .._selection.estimation_error import (
     FEWEST_DEGREES,
     EstimationError,
@@ -433,6 +434,8 @@ def n_estimated(model: Any) -> int:
 
 def _by_likelihood(record: Any) -> bool:
     """Whether what was chosen is where the restricted likelihood is largest."""
+    if isinstance(record, KernelChoice):
+        return record.most_likely
     return isinstance(record, GridSearch) or (isinstance(record, Optimization) and record.by == "reml")
 
 

@@ -85,7 +85,7 @@ class Uncertainty(PosteriorFunction):
         confounded[self._undefined] = False
         if confounded.any():
             named = ", ".join(np.array(self.feature_names_free_)[confounded])
-            tuned = self.regularization == "reml" and hasattr(self, "optimization_")
+            tuned = self._chosen_by == "reml" and hasattr(self, "optimization_")
             by_data = 'let the data choose the kernel\'s width (regularization="reml", optimize=True), or '
             warn(
                 f"the kernel {self.kernel_!r} can express what these features say, so that their "
@@ -333,7 +333,9 @@ def _spread(values: FloatArray, weights: FloatArray | None) -> FloatArray:
 
 def require_likelihood(model: Any) -> None:
     """ValueError where γ was not estimated by a likelihood that tells how sure it is."""
-    if model.regularization != "reml" or not hasattr(model, "regularization_path_"):
+    if getattr(model, "_chosen_by", model.regularization) != "reml" or not hasattr(
+        model, "regularization_path_"
+    ):
         raise ValueError(
             "unconditional=True needs γ to be chosen by the restricted likelihood, which tells how sure it "
             f'is: set regularization="reml" and fit again, got regularization={model.regularization!r}'

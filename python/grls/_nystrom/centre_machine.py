@@ -21,7 +21,7 @@ from .._models.feature_prior import beside, is_as_good_as_free, kernel_beside, s
 from .._models.group_effects import GroupedMachine
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
-from .._selection import kernel_choice
+from .._selection.candidates import start_kernel
 from .._selection.metric import Metric
 from .._validation import (
     FloatArray,
@@ -137,7 +137,7 @@ class CentreMachine(GroupedMachine):
         return self.optimize is not None and self.optimize is not False
 
     def _kernel_to_start_from(self, X: Any) -> Any:
-        return kernel_choice.start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
+        return start_kernel(X) if self._chooses_kernel() else super()._kernel_to_start_from(X)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -23,6 +23,11 @@ def squared_error(targets: FloatArray, weights: FloatArray | None) -> Loss:
     return lambda predictions: np.asarray(np.average((targets - predictions) ** 2, axis=0, weights=weights))
 
 
+def rows_counted(problem: KernelProblem, counts: FloatArray | None) -> float:
+    """Return how many rows there are, by their weights where these are not counts of their own."""
+    return float(problem.weights_or_ones.sum() if counts is None else counts.sum())
+
+
 @dataclass
 class Choice:
     """The choice of γ for any kernel on the same data."""
@@ -33,6 +38,13 @@ class Choice:
     loss: Loss
     counts: FloatArray | None
     labels: Labels | None = None  # of the rows: the groups that "logo" leaves out together
+    # What γ is the best one by, where that is not the criterion: "reml".
+    gamma_by: str | None = None
+
+    @property
+    def n_rows(self) -> float:
+        """How many rows there are."""
+        return rows_counted(self.problem, self.counts)
 
     def on(self, most: int) -> Choice:
         """Return the choice on the rows of at most so many points, by the squared error."""
@@ -74,11 +86,17 @@ class Choice:
             if dependent_without(problem.T, weights, Groups.of_labels(labels)) is not None:
                 criterion, labels = "loo", None
         counts = None if self.counts is None else self.counts[rows]
-        return Choice(problem, targets, criterion, squared_error(targets, weights), counts, labels)
+        loss = squared_error(targets, weights)
+        return Choice(problem, targets, criterion, loss, counts, labels, self.gamma_by)
 
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
         problem = self.problem.with_kernel(kernel)
         try:
+            if self.gamma_by is not None:
+                likely = replace(self, criterion=self.gamma_by, gamma_by=None)(kernel, specification)
+                if likely is None:
+                    return None
+                specification = [float(likely.chosen)]
             return _selection.evaluate(
                 problem,
                 self.targets,

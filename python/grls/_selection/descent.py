@@ -17,27 +17,10 @@ from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from .merged import merge
 from .parameters import Parameters
+from .regularization import ACCURATE
 
 # A point where the matrix cannot be factorised: worse than any other, so that a line search turns back.
 _NO_VALUE = 1e10
-
-
-@dataclass
-class Prior:
-    """A weak opinion of parameters, for rows too few to tell them: Cauchy's, of their logarithms.
-
-    In units of the likelihood's logarithm, twice and negative, each costs 2 log(1 + δ² / s²), δ how far its
-    logarithm is from that of the centre: little, and hardly more to go far, where rows ask for it.
-    """
-
-    centre: FloatArray  # (p,)
-    spread: float  # s
-
-    def value_and_gradient(self, values: FloatArray) -> tuple[float, FloatArray]:
-        """Return the cost of parameters, and its derivatives by them."""
-        away = np.log(values / self.centre) / self.spread
-        slopes = 4 * away / (1 + away**2) / self.spread / values
-        return float(2 * np.log1p(away**2).sum()), slopes
 
 
 class Objective:
@@ -51,9 +34,7 @@ class Objective:
         criterion: str,
         counts: FloatArray | None = None,
         labels: Labels | None = None,
-        prior: Prior | None = None,
     ) -> None:
-        self._prior = prior  # of "reml"
         merged = merge(problem, targets, counts, labels if criterion == "logo" else None)
         self.left_out = merged.groups
         self.parameters, self.criterion = parameters, criterion
@@ -100,9 +81,6 @@ class Objective:
             return np.inf, np.zeros_like(values)
         self.unit = answer.unit
         value = answer.value
-        if self._prior is not None:
-            cost, by_cost = self._prior.value_and_gradient(values[:-1])
-            value, slopes = value + cost, slopes + by_cost
         slopes = np.append(slopes, answer.shift * self.problem.total_weight)
         usable = np.isfinite(value) and np.isfinite(slopes).all() and (self.criterion == "reml" or value > 0)
         return (float(value), slopes) if usable else (np.inf, np.zeros_like(values))
@@ -125,7 +103,12 @@ def gamma_limits(objective: Objective, start: FloatArray, total_weight: float) -
     objective.value_and_gradient(start)
     if not np.isfinite(objective.unit):
         raise NotPositiveDefiniteError("the matrix at the start of the optimization is not definite")
-    return np.array([1e-10, 1e2 * len(objective.targets)]) * objective.unit / total_weight
+    problem = objective.problem.with_kernel(objective.parameters.kernel)
+    whole = float(problem.weights_or_ones @ np.abs(problem.kernel_diagonal()))
+    limits = np.array([1e-10, 1e2 * len(objective.targets)]) * objective.unit
+    # Widths that the search finds must not lead to where solutions are rounding.
+    least = ACCURATE * np.finfo(np.float64).eps * whole
+    return np.maximum(limits, [least, 10 * least]) / total_weight
 
 
 def descend(

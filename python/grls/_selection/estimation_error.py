@@ -24,8 +24,8 @@ from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Kernel
 from . import regularization as _selection
+from .candidates import KernelChoice
 from .descent import Objective
-from .kernel_choice import KernelChoice
 from .kernel_parameters import GridSearch, Optimization
 from .metric import Metric
 from .parameters import Parameters

@@ -243,6 +243,8 @@ def _best_descent(search: _Search, descents: list[Descent]) -> Outcome:
     objective.value_and_gradient(descents[best].end)
     shifts, relative = _selection.shifts_to_try(search.specification, len(objective.targets), total_weight)
     gammas = shifts * (objective.unit if relative else 1.0) / total_weight
+    if relative:
+        gammas = gammas[gammas >= search.bounds[-1, 0]]
     offsets = np.append(objective.parameters.offsets, 0.0)
     record = Optimization(
         objective.parameters.labels,

@@ -95,6 +95,17 @@ class Merged(Generic[P]):
         """(d,) the weight of all rows of each point."""
         return np.bincount(self.place, self.weights).astype(np.float64)
 
+    def for_core(self, weighted: bool) -> dict[str, Any]:
+        """Return the rows by the names that the core's criteria have for them; none where each is a point."""
+        if not weighted and len(self.targets) == len(self.place):
+            return {}
+        return {
+            "row_points": self.place,
+            "row_weights": self.weights,
+            "row_counts": self.counts,
+            "deviations": self.deviations,
+        }
+
     def prior(self, path: Path, g: int, variance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return D, (S + τCCᵀ)⁻¹ and r of the penalised features: B becomes B + D(…)⁻¹Dᵀ, c gains D(…)⁻¹r.
 

@@ -55,6 +55,7 @@ class Round:
     map: FloatArray  # (d, d): rows are multiplied by it
     width: float  # of the kernel of the mapped rows
     criterion: float  # squared error of the rows left out
+    left_out: FloatArray | None = None  # (m, k): predictions of these
 
 
 @dataclass
@@ -122,7 +123,7 @@ def learn_metric(
         selection = seen(family(width), 20)
         if selection is None:
             break
-        rounds.append(Round(base[:, None] * B, width, float(selection.criterion.min())))
+        rounds.append(Round(base[:, None] * B, width, float(selection.criterion.min()), selection.left_out))
         stages.report(f"metric, round {number}: {choose.criterion} error {rounds[-1].criterion:.6g}")
         if number == n_rounds:
             break

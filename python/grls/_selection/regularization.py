@@ -25,6 +25,10 @@ LEAVE_OUT = ("loo", "logo")  # those that predict rows left out, one by one or a
 # Loss of predictions of rows left out (m, k): one number, or one per output.
 Loss = Callable[[FloatArray], FloatArray]
 
+# A shift of so many times the rounding errors of the matrix, which are of the size of its trace, leaves a
+# solution that meets its equations to some 1e-5 of the targets. A grid that was not given has none below it.
+ACCURATE = 2.5e4
+
 # Sample weights count rows: a mean outside these bounds is more likely a scale of another meaning.
 _USUAL_WEIGHTS = (0.1, 10.0)
 
@@ -238,6 +242,7 @@ class Judge:
     n_outputs: int  # that are judged each by itself; 1: all together
     reduced: ReducedMatrix | None  # None: there is but one shift
     variances: GivenVariances
+    least: float = 0.0  # shifts below it are left out: see `ACCURATE`
 
     def predictions(self, g: int, t: float) -> FloatArray:
         """(m, k): of each row by the model without it, or without its group."""
@@ -260,7 +265,7 @@ class Judge:
 
     def plane(self, variances: list[float]) -> FloatArray:
         """(v, g, n_outputs): infinite where there is no value."""
-        definite = np.flatnonzero(np.isfinite(self.path.trace))
+        definite = np.flatnonzero(np.isfinite(self.path.trace) & (np.asarray(self.path.shifts) >= self.least))
         out = np.full((len(variances), len(self.path.shifts), self.n_outputs), np.inf)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for v, t in enumerate(variances):
@@ -395,6 +400,9 @@ def evaluate(
         return Judge(merged, path, criterion, loss, targets, n_outputs, reduced, variances)
 
     judge = judge_at(shifts, relative=relative)
+    least = ACCURATE * judge.path.rounding
+    if relative and not judge.path.vanishes and least < judge.path.shifts[-1]:
+        judge.least = least
     tried = _feature_variances(penalised, judge.path.unit)
     curve = Curve.of(judge, tried)
     if np.isinf(curve.plane).all(axis=(0, 1)).any():
@@ -410,6 +418,54 @@ def evaluate(
     if penalised and criterion in LEAVE_OUT and not _gains(curve, v, tried, merged):
         v = tried.index(0.0)
     return _selection(curve, v, tried[v], merged, per_output=per_output)
+
+
+_STEP = 0.4  # of log γ, about a γ that fewer rows chose
+
+
+def select_near(
+    problem: Any, targets: FloatArray, shift: float, counts: FloatArray | None = None
+) -> Selection:
+    """Choose γ by the restricted likelihood near a shift γΣw that fewer rows chose, by a fit for each step.
+
+    A parabola through the best three tells where between them the likelihood is largest, and how large.
+    """
+    merged = merge(problem, targets, counts)
+    require_rows(merged, "reml")
+    rows = merged.for_core(problem.weights is not None)
+    known: dict[int, float] = {}
+
+    def value(step: int) -> float:
+        if step not in known:
+            at = np.array([shift * np.exp(_STEP * step)])
+            known[step] = float(merged.problem.restricted_likelihoods(merged.targets, at, rows)[0])
+        return known[step]
+
+    middle = 0
+    for _ in range(20):
+        around = [value(middle - 1), value(middle), value(middle + 1)]
+        if not np.isfinite(around[1]) or around[2] < min(around[:2]):
+            middle += 1
+        elif around[0] < around[1]:
+            middle -= 1
+        else:
+            break
+    steps = sorted(known)
+    places, values = np.array(steps, dtype=np.float64), np.array([known[step] for step in steps])
+    below, at, above = around
+    bend = below - 2 * at + above
+    if np.isfinite(bend) and bend > 0:
+        place = float(np.clip(middle + (below - above) / (2 * bend), middle - 1, middle + 1))
+        g = int(np.searchsorted(places, place))
+        places, values = (
+            np.insert(places, g, place),
+            np.insert(values, g, at - (above - below) ** 2 / (8 * bend)),
+        )
+    if not np.isfinite(values).any():
+        raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
+    gammas = shift * np.exp(_STEP * places) / merged.total_weight
+    chosen = gammas[int(values.argmin())]
+    return Selection(gammas, values, np.asarray(chosen), np.inf, None, merged.copies)
 
 
 def _gains(curve: Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:

@@ -16,6 +16,16 @@ class GivenVariances:
     kernel: float | None = None  # κ, that of the kernel part
     noise: float | None = None  # σ², that of the noise of a row of weight one
 
+    @property
+    def both_given(self) -> bool:
+        """Whether they say what γ is."""
+        return self.kernel is not None and self.noise is not None
+
+    @property
+    def none_given(self) -> bool:
+        """Whether both are left to the data."""
+        return self.kernel is None and self.noise is None
+
     def regularization(self, total_weight: float) -> float | None:
         """Return γ where both are given."""
         if self.kernel is None or self.noise is None:

@@ -15,7 +15,7 @@ from .groups import Groups, Labels, encoded
 from .kernel_values import Formula, Gram, GramSource, StoredGram
 from .posterior import Posterior
 from .rank import dependence_tolerance
-from .results import Gradient, Path, PiecewiseSolution, ReducedMatrix, Solution, SvmSolution
+from .results import Gradient, Path, PiecewiseSolution, ReducedMatrix, Solution, SvmSolution, Tuned
 from .rows import fits_single, require_single_size
 from .runtime import get_num_threads
 
@@ -167,6 +167,50 @@ class KernelProblem:
             **({} if rows is None else dict(zip(names, rows, strict=True))),
             **more,
         )
+
+    def tuned(
+        self,
+        targets: FloatArray,
+        rows: dict[str, Any],
+        *,
+        units: FloatArray,
+        variable: Any,
+        start: FloatArray,
+        limits: FloatArray,
+        curve: FloatArray,
+        prior: tuple[FloatArray, float, float],
+        gain: float,
+        most: int,
+    ) -> Tuned:
+        """Return where the restricted likelihood leads from a start; see cpp/least_squares/tuning.hpp.
+
+        The kernel tells the formula. `rows` are those that the samples stand for, by the core's names.
+        """
+        formula, links = self.kernel.lower_for_tuning(self.X.shape[1])
+        reach, a, b = prior
+        return _core.tune(
+            **self._arguments(formula),
+            Y=targets,
+            groups=sorted({link.index for link in links if link.slot == "widths"}),
+            units=units,
+            variable=variable,
+            start=start,
+            lower=limits[:, 0],
+            upper=limits[:, 1],
+            curve=curve,
+            reach=reach,
+            a=a,
+            b=b,
+            gain=gain,
+            most=most,
+            **rows,
+        )
+
+    def restricted_likelihoods(
+        self, targets: FloatArray, shifts: FloatArray, rows: dict[str, Any]
+    ) -> FloatArray:
+        """Return minus twice the restricted log-likelihood at shifts; infinite where there is no model."""
+        return _core.restricted_likelihoods(**self._arguments(), Y=targets, shifts=shifts, **rows)
 
     def posterior(self, regularization: float) -> Posterior:
         """Return the factor at one γ, for variances at any number of points."""

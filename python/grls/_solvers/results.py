@@ -22,6 +22,7 @@ from .._core import (
     SvmSolution,
     Topics,
     TopSpectrum,
+    Tuned,
     __version__,
 )
 from .._validation import FloatArray
@@ -44,6 +45,7 @@ __all__ = [
     "SvmSolution",
     "TopSpectrum",
     "Topics",
+    "Tuned",
     "__version__",
 ]
 

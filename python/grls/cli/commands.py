@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 import numpy as np
 
 from .._replacing import replacing
+from ..least_squares import GRLSRegressor
 from ..plotting._inputs import final_estimator
 from ..saving import load, read_header, save
 from .about import facts_of
@@ -64,6 +66,9 @@ def _told(problem: Problem) -> Iterator[tuple[str, str]]:
         if name in known:
             yield name, value
     values = getattr(final, "loo_predictions_", None)
+    if values is None and isinstance(final, GRLSRegressor):
+        with suppress(ValueError):  # where rows cannot be left out in closed form
+            values = final.cross_validate(cv="loo").predictions
     if problem.task == "regression" and values is not None:
         error = np.sqrt(np.mean((np.asarray(values).reshape(len(problem.y)) - problem.y) ** 2))
         spread = np.std(problem.y)

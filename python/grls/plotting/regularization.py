@@ -24,7 +24,9 @@ def _criterion_of(model: Any) -> str:
         return "deviance"
     if hasattr(model, "logo_score_"):
         return "logo"
-    return "cv" if hasattr(model, "cv_predictions_") else str(model.regularization)
+    if hasattr(model, "cv_predictions_"):
+        return "cv"
+    return str(getattr(model, "_chosen_by", "") or model.regularization)
 
 
 @dataclass
@@ -173,7 +175,7 @@ class CriterionContourDisplay(SingleDisplay):
         for value in parameters:
             fitted = clone(model).set_params(**{parameter: value}, regularization_grid=grid, per_output=False)
             rows.append(fitted.fit(X, y).criterion_path_)
-        display = cls(parameter, parameters, grid, np.array(rows), str(model.regularization))
+        display = cls(parameter, parameters, grid, np.array(rows), _criterion_of(fitted))
         return display.plot(ax=ax)
 
     @classmethod
@@ -202,7 +204,7 @@ class CriterionContourDisplay(SingleDisplay):
             record.values[0],
             record.regularization_path,
             record.criterion,
-            model.regularization,
+            _criterion_of(model),
         )
         return display.plot(ax=ax)
 
