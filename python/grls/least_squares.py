@@ -30,8 +30,8 @@ _PARAMETERS = """Parameters
     ----------
     kernel : Kernel, str or callable, default="auto"
         "auto": chosen from the data, whatever the units of the columns: the family (Matérn 3/2 and 5/2,
-        Gaussian, Laplace) and a width for each column, by restricted likelihood (regression) and
-        leave-one-out on some of the rows. Columns that are constant, or others in other units, are left out;
+        Gaussian; for classes Laplace too) and a width for each column, by restricted likelihood (regression)
+        or leave-one-out (classes) on some of the rows; see "How the default chooses" in the guide. Columns that are constant, or others in other units, are left out;
         beside those with long tails their normal scores are read (`grls.features.NormalScores`), and columns
         of at most 30 values are compared as labels too, where that predicts rows better that are left out.
         More than 50 columns have one scale, as they are or, where that is clearly better, each in units of
@@ -45,9 +45,11 @@ _PARAMETERS = """Parameters
         or position, a function ``X -> (n, l)``, or any scikit-learn transformer, which is cloned and fitted
         with X and y. An effect for each of many levels of a column: `grls.features.Groups`, of which
         ``solver="cg"`` makes no columns.
-    regularization : float or {{"loo", "logo", "gcv", "reml", "holdout"}}, default="loo"
-        γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. A name
-        lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
+    regularization : float or {{"auto", "loo", "logo", "gcv", "reml", "holdout"}}, default="auto"
+        γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. "auto":
+        of values the restricted likelihood; of classes, or with ``feature_variance="auto"``, leave-one-out,
+        and with groups these left out, among the γ that the likelihood does not reject at 1 %. So does "loo"
+        beside ``kernel="auto"``. A name lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
         of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"),
         generalised cross-validation, or the restricted likelihood. A row of weight 2 is two rows in all of
         them; of rows at the same point leave-one-out leaves out one. "holdout", for ``solver="cg"``: the
@@ -81,7 +83,7 @@ _PARAMETERS = """Parameters
         "mixed" evaluates the kernel in single precision and corrects the residual in double precision.
     optimize : None, True, "metric", "metric_diagonal", str, list of str or dict, default=None
         Which parameters of the kernel to choose from the data, with γ, by the criterion that `regularization`
-        names ("loo", "logo" or "reml"). More than three numbers follow the noise of leave-one-out: a
+        names ("auto", "loo", "logo" or "reml"). More than three numbers follow the noise of leave-one-out: a
         regressor then chooses them by "reml", and takes them if leave-one-out agrees that they are better.
         True or "all": all that are positive, widths, weights of sums, periods and exponents, but for a scale
         of the whole kernel, which γ makes up for; of a sum all of whose summands have a scale, one stays as

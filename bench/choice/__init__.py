@@ -1,0 +1,1 @@
+"""Whether the default can be trusted, and what it costs."""
