@@ -31,7 +31,8 @@ _PARAMETERS = """Parameters
     kernel : Kernel, str or callable, default="auto"
         "auto": chosen from the data, whatever the units of the columns: the family (Matérn 3/2 and 5/2,
         Gaussian; for classes Laplace too) and a width for each column, by restricted likelihood (regression)
-        or leave-one-out (classes) on some of the rows; see "How the default chooses" in the guide. Columns that are constant, or others in other units, are left out;
+        or leave-one-out (classes) on some of the rows; see "How the default chooses" in the guide.
+        Columns that are constant, or others in other units, are left out;
         beside those with long tails their normal scores are read (`grls.features.NormalScores`), and columns
         of at most 30 values are compared as labels too, where that predicts rows better that are left out.
         More than 50 columns have one scale, as they are or, where that is clearly better, each in units of
@@ -49,7 +50,8 @@ _PARAMETERS = """Parameters
         γ ≥ 0. The loss is a mean, so γ does not grow with the samples; KernelRidge's ``alpha`` is γm. "auto":
         of values the restricted likelihood; of classes, or with ``feature_variance="auto"``, leave-one-out,
         and with groups these left out, among the γ that the likelihood does not reject at 1 %. So does "loo"
-        beside ``kernel="auto"``. A name lets the data choose it in closed form: exact leave-one-out, the same of whole groups of rows (those
+        beside ``kernel="auto"``. A name lets the data choose it in closed form:
+        exact leave-one-out, the same of whole groups of rows (those
         of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"),
         generalised cross-validation, or the restricted likelihood. A row of weight 2 is two rows in all of
         them; of rows at the same point leave-one-out leaves out one. "holdout", for ``solver="cg"``: the

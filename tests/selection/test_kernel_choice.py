@@ -449,5 +449,5 @@ def test_it_can_be_cloned_and_fitted_again():
 
 def test_rows_at_one_point_are_refused_in_the_words_of_the_criterion_asked_for():
     y = np.random.default_rng(0).normal(size=30)
-    with pytest.raises(ValueError, match="regularization='reml'"):
+    with pytest.raises(ValueError, match="a number instead of 'reml'"):
         GRLSRegressor().fit(np.ones((30, 2)), y)
