@@ -275,15 +275,44 @@ class Calls:
         )
         if self.rng.random() < 0.5:
             found["formula"] = chosen
-        if self.rng.random() < 0.3:
-            more = self.n + 2
-            found |= {
-                "row_points": [i % self.n for i in range(more)],
-                "row_weights": np.ones(more),
-                "row_counts": np.ones(more),
-                "deviations": np.zeros((more, self.k)),
-            }
-        return _core.gradient, found
+        return _core.gradient, found | self._repeated()
+
+    def _repeated(self):
+        """Rows that the samples stand for, or none."""
+        if self.rng.random() < 0.7:
+            return {}
+        more = self.n + 2
+        return {
+            "row_points": [i % self.n for i in range(more)],
+            "row_weights": np.ones(more),
+            "row_counts": np.ones(more),
+            "deviations": np.zeros((more, self.k)),
+        }
+
+    def restricted_likelihoods(self):
+        found = self._problem(shifts=np.geomspace(1e-3, 10, int(self.rng.integers(1, 4))), tolerance=1e-9)
+        return _core.restricted_likelihoods, found | self._repeated()
+
+    def tune(self):
+        d = self.d
+        p = d + 1  # a logarithm of each width, and that of the shift
+        found = self._of_rows(
+            formula=_core.Formula([([], [1.0] * d, [])], [("gaussian", 0, 1.0, 0.0, 0)]),
+            groups=[0],
+            units=np.ones(d),
+            variable=list(range(d)),
+            start=np.zeros(p),
+            lower=np.full(p, -5.0),
+            upper=np.full(p, 5.0),
+            curve=np.eye(p),
+            reach=np.ones(d),
+            a=0.2,
+            b=1.0 if self.rng.random() < 0.3 else 0.0,
+            gain=1e-3,
+            most=int(self.rng.integers(1, 6)),
+            tolerance=1e-9,
+        )
+        return _core.tune, found | self._repeated()
 
     def Posterior(self):
         """The factor, and variances by it."""
