@@ -68,6 +68,7 @@ STEPS = (
     Step("transfer", "bench.prior.transfer", ("transfer",), timed=False),
     Step("coverage", "bench.compare.coverage", ("coverage",), timed=False),
     Step("scales", "bench.compare.scales", ("scales",), timed=False),
+    Step("coverage at scale", "bench.compare.coverage_at_scale", ("coverage_at_scale",), timed=False),
     Step("losses", "bench.compare.losses", ("losses",), timed=False),
     Step("counts", "bench.compare.counts", ("counts",), timed=False),
     Step("r figures", "bench.compare.r_figures", ("r_figures",), timed=False),

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._fourier.choosing import Choosing
-from ._fourier.plan import Plan, SplitSums
+from ._fourier.plan import Check, Exact, Plan, SplitSums
 from ._fourier.reading import SAMPLE
 from ._fourier.selection import CRITERIA, Choice
 from ._fourier.system import System
@@ -37,7 +37,7 @@ from .exceptions import NotPositiveDefiniteError
 __all__ = ["FourierGRLSRegressor"]
 __dir__ = __all__.copy
 
-_FAR = (1e-2, 1e-1)  # of the targets' spread: least and most of 10 tol that a fit may be from the exact one
+_FAR, _STD_OFF = 0.3, 0.1  # that a fit may be from the exact one in standard deviations, and these
 
 
 class FourierGRLSRegressor(FourierUncertainty, Choosing):
@@ -68,9 +68,10 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         being refined; or the values themselves. Beyond 2,000 modes a number is not needed: the criterion's
         slope leads from what the exact model chooses on 1,000 rows to the best γ, mostly in three to six
         steps.
-    tol : float, default=1e-3
+    tol : float or "auto", default="auto"
         The kernel's uniform error, in units of k(x, x), that the modes may have. Rough kernels need many
-        modes for a small one.
+        modes for a small one. "auto": the largest of 1e-3, 1e-4, 1e-5 and 1e-6 with which a fit of 2,000 rows
+        is a tenth of its standard deviations away from the exact model's, with not more than 100,000 modes.
     max_modes : int, default=2000000
         More modes than this are refused, with the smallest `tol` that needs fewer.
     optimize : None, True, str, list of str or dict, default=None
@@ -132,8 +133,11 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         The largest error of the kernel that was found, in units of k(x, x); at most `tol`.
     fit_error_ : float
         How far a fit of 2,000 rows, or of all if there are fewer, is from the exact model's with the same
-        γΣw: the root of the mean squared difference, in units of the targets' standard deviation. Beyond
-        ten times `tol`, but at least 0.01 and at most 0.1, there is a warning.
+        γΣw: the root of the mean squared difference, in units of the targets' standard deviation. There is a
+        warning where it is beyond 0.3 standard deviations of the model function, or where these differ from
+        the exact ones by more than a tenth.
+    tol_ : float
+        The tolerance that was used.
     n_samples_seen_ : int
         Rows of positive weight.
     n_iter_ : int
@@ -154,6 +158,9 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
 
     Notes
     -----
+    Of some thousand rows `GRLSRegressor` is faster: the modes, of which two and more columns need many
+    thousands, are the work here, however few the rows are.
+
     With M modes and l features the sums take l + 2 transforms of the rows, two of them at a time; a step of
     conjugate gradients takes M log M, and the equations of the 2,000 numbers that belong to the largest
     weights are solved directly. Memory grows with the rows by the features alone, and with M. Beyond the
@@ -185,7 +192,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         features: Any = "constant",
         regularization: float | str = "gcv",
         regularization_grid: Any = 20,
-        tol: float = 1e-3,
+        tol: float | str = "auto",
         max_modes: int = 2_000_000,
         optimize: Any = None,
         domain: Any = None,
@@ -219,8 +226,8 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
     def _check_parameters(self) -> None:
         require_transforms()
         number_or_choice(self.regularization, "regularization", CRITERIA, minimum=0)
-        tol = real(self.tol, "tol", minimum=1e-10)
-        if tol >= 0.5:
+        tol = number_or_choice(self.tol, "tol", ("auto",), minimum=1e-10)
+        if not isinstance(tol, str) and tol >= 0.5:
             raise ValueError(f"tol must be less than 0.5 of k(x, x), got {tol}")
         integer(self.max_modes, "max_modes", minimum=3)
         integer(self.max_iter, "max_iter", minimum=1)
@@ -238,6 +245,9 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
                 "a precomputed kernel or a function has no spectral density: use a kernel of grls.kernels "
                 "such as Matern, or GRLSRegressor"
             )
+
+    def _given_tolerance(self) -> float | None:
+        return None if isinstance(self.tol, str) else float(self.tol)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -267,7 +277,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         """
         with self._timed_fit(), recorded() as messages:
             self._check_parameters()
-            seed = self._seed()
+            seed, self._tolerance = self._seed(), self._given_tolerance()
             stream = as_stream(X, y, sample_weight)
             data = (
                 self._in_memory(X, y, sample_weight, seed)
@@ -287,7 +297,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         system = System(plan.modes, total, plan.sample.T.shape[1])
         gamma = choice.regularization if choice is not None else float(self.regularization)
         s = gamma * total.weight
-        solved = self._solved(system, system.g, s, 1e-2)
+        solved = self._solved(system, system.g, s)
         self._stages.done("solve")
         self._plan_kept, self._sums_kept, self._system_kept = plan, total, system
         self._gram_columns = None
@@ -304,6 +314,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         self._forget("regularization_path_", "criterion_path_")
         if choice is not None:
             self.regularization_path_, self.criterion_path_ = choice.path, choice.criterion
+        self.tol_ = self._tolerance
         self.n_modes_, self.period_ = plan.modes.shape, plan.modes.period
         self.kernel_error_ = plan.modes.kernel_error
         self.n_samples_seen_, self.n_iter_ = total.rows, max(1, solved.steps)
@@ -313,16 +324,19 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         self._stages.done("check")
 
     def _store_fit_error(self, plan: Plan, s: float) -> None:
-        wanted = float(np.clip(1e-2 * float(self.tol), 1e-9, 1e-4))
+        rows = plan.sample
         try:
-            self.fit_error_ = plan.fit_error(s, tol=wanted, max_iter=self.max_iter)
+            exact = Exact.of(plan.kernel, rows, plan.about_origin(rows), s)
+            found = exact.compared(plan.modes, tol=self._precision(), max_iter=self.max_iter)
         except NotPositiveDefiniteError:
-            self.fit_error_ = np.nan
-        if not self.fit_error_ <= np.clip(10 * float(self.tol), *_FAR):
+            found = Check(np.nan, np.nan, np.nan)
+        self.fit_error_ = found.error
+        if not (found.by_std <= _FAR and abs(found.std - 1) <= _STD_OFF):
             warn(
-                f"on {len(plan.sample.T)} rows the fit with Fourier modes is {self.fit_error_:.2g} of the "
-                f"targets' standard deviation away from the exact model's, with tol={self.tol:g}: the "
-                "kernel's error matters at so small a regularization; lower tol, or raise regularization",
+                f"on {len(rows.T)} rows the fit with Fourier modes is {found.by_std:.2g} of its standard "
+                f"deviations away from the exact model's, and these are {found.std:.3g} times the exact "
+                f"ones, with tol={self.tol_:g}: the kernel's error matters at so small a regularization; "
+                "lower tol, or raise regularization",
                 UserWarning,
             )
 
@@ -360,7 +374,7 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
             with named(f"block {0 if before is None else before[1].fitted.blocks}"):
                 samples = self._samples_of(X, y, sample_weight, reset=before is None)
                 if before is None:
-                    seed = self._seed()
+                    seed, self._tolerance = self._seed(), self._given_tolerance()
                     pool = Pool(SAMPLE, seed)
                     pool.add(samples.X, samples.y)
                     low, high = samples.X.min(axis=0).astype(float), samples.X.max(axis=0).astype(float)

@@ -85,6 +85,7 @@ def test_a_search_goes_to_the_end_where_the_slope_leads_there_and_tells_it():
     assert abs(np.log(seen[-1])) < 0.5
 
 
+@pytest.mark.filterwarnings("ignore:on 400 rows the fit with Fourier modes")
 @pytest.mark.parametrize("by", ["gcv", "reml", "holdout"])
 def test_without_noise_the_least_regularization_is_chosen_with_a_warning(by):
     X, _ = drawn(400, 1)
@@ -92,7 +93,7 @@ def test_without_noise_the_least_regularization_is_chosen_with_a_warning(by):
     with pytest.warns(UserWarning, match=r"asks for less regularization than .* lower tol") as told:
         model = FourierGRLSRegressor(Gaussian(0.2), regularization=by, tol=1e-3).fit(X, y)
     assert any("asks for less" in message for message in model.fit_warnings_)
-    assert len(told) == 1
+    assert sum("asks for less" in str(each.message) for each in told) == 1
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 1e-3
     least = least_shift(model._system())
     assert model.regularization_ * 400 >= least * (1 - 1e-9)

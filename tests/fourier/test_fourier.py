@@ -7,7 +7,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from grls import FourierGRLSRegressor, GRLSRegressor, NotPositiveDefiniteError
+from grls import (
+    FourierGRLSRegressor,
+    GRLSRegressor,
+    NotPositiveDefiniteError,
+    get_num_threads,
+    set_num_threads,
+)
 from grls.kernels import Gaussian, Laplace, Linear, Matern, Periodic, RationalQuadratic, Wendland
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -252,9 +258,10 @@ def test_a_fit_is_the_exact_model_up_to_the_kernels_error(name):
     expected, expected_std = exact.predict(new, return_std=True)
     assert_allclose(mean, expected, atol=allowed)
     assert_allclose(std, expected_std, rtol=30 * allowed)
-    assert_allclose(
-        model.predict(new, return_std=True, with_noise=True)[1] ** 2, std**2 + model.noise_variance_
-    )
+    # What the modes leave out is in the noise already.
+    left_out = model._plan_kept.modes.missed * model.kernel_variance_
+    observed = model.predict(new, return_std=True, with_noise=True)[1]
+    assert_allclose(observed**2, std**2 - left_out + model.noise_variance_)
     assert_allclose(model.feature_coef_, exact.feature_coef_, atol=20 * allowed)
     assert_allclose(model.feature_coef_std_, exact.feature_coef_std_, rtol=30 * allowed)
     assert_allclose(model.feature_coef_cov_, exact.feature_coef_cov_, rtol=60 * allowed, atol=1e-3 * allowed)
@@ -521,3 +528,59 @@ def test_a_fit_tells_of_its_progress(capsys):
     assert "modes, kernel error" in told
     assert "block 0: 100 rows so far" in told
     assert set(model.fit_seconds_) >= {"sums", "regularization", "solve"}
+
+
+def of_process(seed, n=400, n_new=100):
+    """Rows, a draw of a process there, and observations."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(n + n_new, 1))
+    root = np.linalg.cholesky(Matern(0.1)(x) + 1e-9 * np.eye(n + n_new))
+    f = root @ rng.standard_normal(n + n_new)
+    return x, f, f + 0.1 * rng.standard_normal(n + n_new)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.1), Gaussian(0.05)])
+@pytest.mark.parametrize("regularization", ["gcv", 1e-6])
+def test_as_many_modes_are_taken_as_intervals_need(kernel, regularization):
+    x, _, y = of_process(0)
+    model = FourierGRLSRegressor(kernel, regularization=regularization).fit(x[:400], y[:400])
+    exact = GRLSRegressor(kernel, regularization=model.regularization_).fit(x[:400], y[:400])
+    (mean, std), (expected, expected_std) = (
+        each.predict(x[400:], return_std=True) for each in (model, exact)
+    )
+    assert np.mean((mean - expected) ** 2) < np.mean((0.2 * expected_std) ** 2)
+    assert_allclose(std.mean(), expected_std.mean(), rtol=0.1)
+    assert not model.fit_warnings_
+
+
+def test_standard_deviations_that_are_off_are_told():
+    x, _, y = of_process(0)
+    with pytest.warns(UserWarning, match=r"these are [\d.]+ times the exact ones, with tol=0.001"):
+        FourierGRLSRegressor(Matern(0.1), regularization=1e-6, tol=1e-3).fit(x, y)
+
+
+@pytest.mark.slow
+def test_intervals_of_the_default_cover_and_its_gamma_is_about_the_exact_one():
+    covers, ratios = [], []
+    for seed in range(20):
+        x, f, y = of_process(seed)
+        model = FourierGRLSRegressor(Matern(0.1)).fit(x[:400], y[:400])
+        exact = GRLSRegressor(Matern(0.1)).fit(x[:400], y[:400])
+        mean, std = model.predict(x[400:], return_std=True)
+        covers.append(np.mean(np.abs(mean - f[400:]) < 1.96 * std))
+        ratios.append(np.log(model.regularization_ / exact.regularization_))
+    assert np.mean(covers) > 0.93
+    assert np.abs(ratios).max() < 0.4
+
+
+def test_identical_fits_are_identical_with_threads():
+    points = np.random.default_rng(0).uniform(size=(80_000, 1))
+    y = np.sin(9 * points[:, 0])
+    before = get_num_threads()
+    set_num_threads(2)
+    try:
+        model = FourierGRLSRegressor(Matern(0.3), regularization=1e-2, tol=1e-2, random_state=0)
+        first, second = (clone(model).fit(points, y).fourier_coef_ for _ in range(2))
+    finally:
+        set_num_threads(before)
+    np.testing.assert_array_equal(first, second)

@@ -24,7 +24,7 @@ from ..kernels.spectral import stationary_parts
 from ..least_squares import GRLSRegressor
 from . import system
 from .modes import Modes, choose_modes, columns_read
-from .plan import Plan, Rows, SplitSums
+from .plan import Exact, Plan, Rows, SplitSums
 from .reading import Data, RowReading
 from .selection import Choice, choose, least_shift
 from .system import System
@@ -32,11 +32,15 @@ from .system import System
 _ROWS_TO_BEGIN = 1000  # of the sample, where all rows follow: the exact model costs their third power
 _SCALES = 2.0  # by which widths are scaled at first
 _FARTHEST = 4  # times in one direction
+_TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6)  # that are tried
+_MOST_BY_ITSELF = 100_000  # modes that a small tolerance may take without being asked for
 _ABOVE_LEAST = 30.0  # times the least shift: where a search begins at most near it, for steps are many there
 
 
 class Choosing(RowReading):
     """A model that has modes of its kernel, and may leave the kernel's parameters and γ to its rows."""
+
+    _tolerance: float | None = None  # of the kernel; None: the rows are to choose it
 
     def _optimizes(self) -> bool:
         return self.optimize is not None and self.optimize is not False
@@ -49,8 +53,10 @@ class Choosing(RowReading):
         low, high = data.low, data.high
         if self.domain is not None:
             low, high = self._domain(kernel, data)
+        if self._tolerance is None:
+            self._tolerance = self._chosen_tolerance(kernel, data, low, high)
         modes = choose_modes(
-            kernel, data.n_columns, low, high, float(self.tol), int(self.max_modes), beyond=beyond
+            kernel, data.n_columns, low, high, self._tolerance, int(self.max_modes), beyond=beyond
         )
         fraction = float(self.validation_fraction) if self.regularization == "holdout" else 0.0
         self._stages.report(
@@ -61,6 +67,38 @@ class Choosing(RowReading):
         origin = None if constant is None else middle(data.sample.Y)
         expressed = expressed_by(T, data.sample.Y)
         return Plan(kernel, data.free, modes, data.sample, fraction, seed, origin, constant, expressed)
+
+    def _chosen_tolerance(
+        self, kernel: kernels.Kernel, data: Data, low: FloatArray, high: FloatArray
+    ) -> float:
+        """Return the largest tolerance with which a sample has about the exact model's intervals.
+
+        Its γΣw is that of the fit, or what a criterion chooses for the exact model of some rows.
+        """
+        rows, largest = data.sample, _TOLERANCES[0]
+        if isinstance(self.regularization, str):
+            by = "reml" if self.regularization == "reml" else "gcv"
+            s = _shift_of_sample(kernel, rows, by)
+        else:
+            s = float(self.regularization) * data.n_rows
+        if not s or len(rows.T) <= rows.T.shape[1]:
+            return largest
+        best = largest
+        try:
+            exact = Exact.of(kernel, rows, rows.Y - rows.Y.mean(axis=0), s)
+            for tol in _TOLERANCES:
+                modes = choose_modes(
+                    kernel, data.n_columns, low, high, tol, int(self.max_modes), beyond=False
+                )
+                if tol < largest and modes.count > _MOST_BY_ITSELF:
+                    break
+                best = tol
+                if exact.compared(modes, tol=1e-8, max_iter=int(self.max_iter)).is_small:
+                    break
+        except (NotPositiveDefiniteError, ValueError):
+            pass  # too many modes: those before are used, or the fit says what is wrong
+        self._stages.done("modes")
+        return best
 
     def _domain(self, kernel: kernels.Kernel, data: Data) -> tuple[FloatArray, FloatArray]:
         columns = list(columns_read(stationary_parts(kernel, data.n_columns), data.n_columns))
@@ -143,7 +181,7 @@ class Choosing(RowReading):
             held_out = System(plan.modes, sums.held_out, n_free)
         fitted = System(plan.modes, sums.fitted, n_free)
         if start is None and not fitted.is_direct and np.ndim(self.regularization_grid) == 0:
-            start = _shift_of_sample(plan, "reml" if by == "reml" else "gcv")
+            start = _shift_of_sample(plan.kernel, plan.sample, "reml" if by == "reml" else "gcv")
             self._stages.done("kernel")
         if start is not None:
             start = max(start * fitted.weight / max(fitted.n_rows, 1), _ABOVE_LEAST * least_shift(fitted))
@@ -187,11 +225,10 @@ class _Known:
         return self._T
 
 
-def _shift_of_sample(plan: Plan, by: str) -> float | None:
+def _shift_of_sample(kernel: kernels.Kernel, rows: Rows, by: str) -> float | None:
     """Return γn that the exact model chooses from some rows; None where it cannot."""
-    rows: Rows = plan.sample
     rows = rows.taken(slice(None, None, max(1, len(rows.T) // _ROWS_TO_BEGIN)))
-    exact = GRLSRegressor(plan.kernel, features=_Known(rows.T), regularization=by)
+    exact = GRLSRegressor(kernel, features=_Known(rows.T), regularization=by)
     try:
         with muted():
             exact.fit(rows.points, rows.Y)

@@ -46,6 +46,11 @@ class Modes:
     kernel_error: float  # the largest one found, in units of k(x, x)
 
     @property
+    def missed(self) -> float:
+        """What the modes leave out of k(x, x)."""
+        return max(self.value - 2 * float(self.weights.sum()) + float(self.weights[0]), 0.0)
+
+    @property
     def count(self) -> int:
         """How many modes there are."""
         return _count(self.limits)

@@ -19,6 +19,10 @@ from .sums import Sums, sums_of_rows
 from .system import LOW_MODES, System
 from .transforms import wave_values
 
+_SIGNS = 2  # columns of random signs
+_SMALL = 0.1  # of the posterior's standard deviation
+_ROUNDING = 1e-7  # of targets: noise below it is a rounding error
+
 
 @dataclass
 class Rows:
@@ -95,32 +99,81 @@ class Plan:
         found.moments = moments(rows.Y, self.origin, rows.weights)
         return found
 
-    def fit_error(self, s: float, *, tol: float, max_iter: int) -> float:
-        """Return how far a fit of the sample is from the exact model's, with the same s = γΣw.
 
-        The root of the mean squared difference of the predictions of the sample's rows, in units of the
-        targets' standard deviation; the largest of all outputs'.
-        """
-        rows = self.sample
-        system = System(self.modes, self._sums(rows), rows.T.shape[1])
-        z = system.solve(system.g, s, tol=tol, max_iter=max_iter).z
-        T = np.asarray(rows.T, dtype=np.float64)
-        found = wave_values(self.modes, rows.points, system.coefficients(z))
-        found += T @ system.feature_coefficients(z)
-        problem = KernelProblem(self.kernel, rows.points, T, None)
-        Y = self.about_origin(rows)
-        solution = problem.solve(Y, s / len(T))
-        exact = problem.kernel_times(np.asarray(solution.c)) + T @ np.asarray(solution.beta)
-        spread = Y.std(axis=0)
-        error = np.sqrt(np.mean((found - exact) ** 2, axis=0))
-        return float(np.max(error / np.where(spread > 0, spread, 1.0), initial=0.0))
+def _signs(rows: Rows) -> FloatArray:
+    """Return random signs: their fitted values tell the degrees of freedom, and so the variances."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=(len(rows.T), _SIGNS))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact model of a sample of rows, which fits with modes are checked against."""
+
+    kernel: Kernel
+    rows: Rows
+    targets: FloatArray  # (n, k), about the origin of a plan
+    fitted: FloatArray  # (n, k)
+    quadratic: FloatArray  # (k,): yᵀ(K + s)⁻¹y beside the features, the scale of the variances
+    degrees: float  # of freedom
+    s: float  # γΣw
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Rows, targets: FloatArray, s: float) -> Exact:
+        """Solve the exact model with s = γΣw."""
+        T, signs = np.asarray(rows.T, dtype=np.float64), _signs(rows)
+        problem = KernelProblem(kernel, rows.points, T, None)
+        solution = problem.solve(np.hstack([targets, signs]), s / len(T))
+        c, k = np.asarray(solution.c), targets.shape[1]
+        fitted = problem.kernel_times(c) + T @ np.asarray(solution.beta)
+        degrees = float(np.einsum("ij,ij->", signs, fitted[:, k:])) / signs.shape[1]
+        quadratic = np.einsum("ij,ij->j", targets, c[:, :k])
+        return cls(kernel, rows, targets, fitted[:, :k], quadratic, degrees, s)
+
+    def compared(self, modes: Modes, *, tol: float, max_iter: int) -> Check:
+        """Return how far the fit with modes is from the exact one."""
+        rows, n, k = self.rows, len(self.rows.T), self.targets.shape[1]
+        T, signs = np.asarray(rows.T, dtype=np.float64), _signs(rows)
+        sums = sums_of_rows(modes, rows.points, T, np.hstack([self.targets, signs]), None)
+        system = System(modes, sums, T.shape[1])
+        each = [system.solve(g[None], self.s, tol=tol, max_iter=max_iter).z for g in system.g]
+        z = np.concatenate(each)
+        found = wave_values(modes, rows.points, system.coefficients(z)) + T @ system.feature_coefficients(z)
+        degrees = float(np.einsum("ij,ij->", signs, found[:, k:])) / signs.shape[1]
+        error = np.sqrt(np.mean((found[:, :k] - self.fitted) ** 2, axis=0))
+        spread = self.targets.std(axis=0)
+        tiny = np.finfo(float).tiny
+        scale, own = np.maximum(self.quadratic, tiny), max(self.s * self.degrees / n, tiny)
+        std = np.sqrt(np.maximum(scale / n * own, tiny))
+        left = system.squares - np.einsum("kj,kj->k", system.g, z)
+        ratio = left[:k] / self.s / scale * (self.s * degrees / n + modes.missed) / own
+        known = np.sqrt(scale / n * self.s) > _ROUNDING * np.sqrt(np.mean(rows.Y**2, axis=0))
+        ratio = np.where(known, np.sqrt(np.maximum(ratio, 0)), 1.0)
+        return Check(
+            float(np.max(error / np.where(spread > 0, spread, 1.0), initial=0.0)),
+            float(np.max(np.where(known, error / std, 0.0), initial=0.0)),
+            float(ratio[np.argmax(np.abs(ratio - 1))]),
+        )
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the modes cost, in the rows of a sample."""
+
+    error: float  # in units of the targets' standard deviation
+    by_std: float  # the same in units of the exact model's standard deviation
+    std: float  # the standard deviation over the exact one
+
+    @property
+    def is_small(self) -> bool:
+        """Whether intervals are about those of the exact model."""
+        return self.by_std <= _SMALL and abs(self.std - 1) <= _SMALL
 
 
 def _require_room(modes: Modes, q: int) -> None:
     """MemoryError where the arrays over modes have no room."""
     d = len(modes.limits)
     wide = float(np.prod([4 * limit + 2 for limit in modes.limits]))
-    grids = 8 * wide * (2 + 2 * 2**d) + 8 * modes.count * (2 * q + 24)
+    grids = 8 * wide * (2 + 2 * 2**d + 2 * _SIGNS) + 8 * modes.count * (2 * (q + _SIGNS) + 24)
     memory.require(
         grids + 5 * 8.0 * (2 * min(LOW_MODES, modes.count // 2 + 1)) ** 2,  # two systems, one in the making
         f"a fit with {modes.count} Fourier modes",

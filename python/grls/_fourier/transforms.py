@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from .._validation import FloatArray
 from .modes import Modes
 
 _PRECISION = 1e-12  # of a transform: its error must stay below γ, which is small where rows are many
+_PARTS, _ROWS_A_PART = 4, 1 << 14  # of rows that are summed side by side, where they are more than the waves
 _ROWS_AT_A_TIME = {1: 1 << 20, 2: 1 << 20, 3: 1 << 17}  # so that memory is bounded, and Ctrl-C heard
 
 
@@ -54,13 +57,27 @@ def _threads() -> int:
 
 
 def _plan(kind: int, shape: tuple[int, ...]) -> Any:
-    sign = -1 if kind == 1 else 1
-    return _finufft().Plan(kind, shape, 1, _PRECISION, sign, nthreads=_threads())
+    # The threads of a transform add to sums in the order in which they come: a sum has one thread.
+    sign, threads = (-1, 1) if kind == 1 else (1, _threads())
+    return _finufft().Plan(kind, shape, 1, _PRECISION, sign, nthreads=threads)
 
 
 def wave_sums(modes: Modes, points: FloatArray, columns: FloatArray) -> Any:
-    """Return Σ_i c_i exp(−2πi ⟨j, x_i⟩/p) for |j| ≤ 2J, complex (q, 4J₁ + 1, …), of real columns c (q, n)."""
-    shape = tuple(4 * limit + 1 for limit in modes.limits)
+    """Return Σ_i c_i exp(−2πi ⟨j, x_i⟩/p) for |j| ≤ 2J, complex (q, 4J₁ + 1, …), of real columns c (q, n).
+
+    Parts of many rows are summed side by side and added in their order: the sums are the same every time.
+    """
+    shape, n = tuple(4 * limit + 1 for limit in modes.limits), len(points)
+    if n < _PARTS * max(_ROWS_A_PART, 8 * int(np.prod(shape))):
+        return _part_sums(modes, shape, points, columns)
+    edges = np.linspace(0, n, _PARTS + 1).astype(int)
+    parts = [slice(*ends) for ends in pairwise(edges)]
+    with ThreadPoolExecutor(min(_PARTS, _threads())) as pool:
+        found = list(pool.map(lambda part: _part_sums(modes, shape, points[part], columns[:, part]), parts))
+    return sum(found[1:], found[0])
+
+
+def _part_sums(modes: Modes, shape: tuple[int, ...], points: FloatArray, columns: FloatArray) -> Any:
     plan = _plan(1, shape)
     plan.setpts(*modes.angles(points))
     out = np.empty((len(columns), *shape), dtype=np.complex128)

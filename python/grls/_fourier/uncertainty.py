@@ -29,9 +29,13 @@ _PROBES = 32  # vectors of random signs behind the likelihoods and the degrees o
 class FourierUncertainty(RegressionFunction):
     """A regressor with Fourier modes that knows how sure it is."""
 
-    def _solved(self, system: System, right: FloatArray, s: float, share: float) -> Solved:
-        """Solve to a share of `tol`; a warning where that takes too many steps."""
-        wanted = float(np.clip(share * float(self.tol), 1e-9, 1e-4))
+    def _precision(self) -> float:
+        """Return to what share equations are solved: far below what the kernel's error makes of a fit."""
+        return float(np.clip(1e-4 * (self._tolerance or 1e-3), 1e-10, 1e-6))
+
+    def _solved(self, system: System, right: FloatArray, s: float) -> Solved:
+        """Solve; a warning where that takes too many steps."""
+        wanted = self._precision()
         try:
             if s == 0:
                 raise NotPositiveDefiniteError("regularization is 0")
@@ -66,7 +70,7 @@ class FourierUncertainty(RegressionFunction):
         kept = system.kept
         covariance = np.zeros((system.n_free, system.n_free))
         if kept:
-            inside = self._solved(system, system.C, s, 1.0).z  # (l', 2h)
+            inside = self._solved(system, system.C, s).z  # (l', 2h)
             through = system.over_features(system.C @ inside.T)
             own = system.over_features(np.eye(len(kept)))
             covariance[np.ix_(kept, kept)] = s * (own + system.over_features(through.T))
@@ -97,7 +101,8 @@ class FourierUncertainty(RegressionFunction):
             Points.
         return_std : bool, default=False
             Whether to return standard deviations too, with the uncertainty of the features' coefficients:
-            those of the model with the kernel that the modes stand for. Each row takes a solution of the
+            those of the model with the kernel that the modes stand for, and what they leave out of k(x, x)
+            beside. Each row takes a solution of the
             equations: this is for some thousands of rows.
         with_noise : bool, default=False
             Whether they are those of new observations, of weight one, rather than of the function.
@@ -115,8 +120,9 @@ class FourierUncertainty(RegressionFunction):
         if not return_std:
             return mean
         variance = self._variance(checked, T)[:, None] * self.kernel_variance_
-        if with_noise:
-            variance = variance + self.noise_variance_
+        # What the modes leave out is in the variance of the noise.
+        missed = self._plan_kept.modes.missed * self.kernel_variance_
+        variance = variance + (np.maximum(self.noise_variance_, missed) if with_noise else missed)
         return mean, np.asarray(self._shaped(standard_deviations(variance)))
 
     def _variance(self, points: FloatArray, T: FloatArray) -> FloatArray:
@@ -136,9 +142,9 @@ class FourierUncertainty(RegressionFunction):
             t = np.asarray(T[part], dtype=np.float64)[:, system.kept].T
             through = system.over_features(t)
             q = system.along(waves) - through.T @ system.C
-            inside = self._solved(system, q, s, 1.0).z
+            inside = self._solved(system, q, s).z
             out[part] = s * (np.einsum("bj,bj->b", q, inside) + np.einsum("ln,ln->n", t, through))
-        out[~near] += modes.value
+        out[~near] += modes.value - modes.missed
         return out
 
     def summary(self, *, output: int | None = None) -> Summary:
