@@ -573,14 +573,16 @@ def test_intervals_of_the_default_cover_and_its_gamma_is_about_the_exact_one():
     assert np.abs(ratios).max() < 0.4
 
 
-def test_identical_fits_are_identical_with_threads():
-    points = np.random.default_rng(0).uniform(size=(80_000, 1))
-    y = np.sin(9 * points[:, 0])
+@pytest.mark.parametrize("m", [30_000, 100_000])  # one part, and several side by side
+def test_identical_fits_are_identical_with_threads(m):
+    points = np.random.default_rng(0).uniform(size=(m, 1))
+    model = FourierGRLSRegressor(Matern(0.3), regularization=1e-2, tol=1e-2, random_state=0)
     before = get_num_threads()
     set_num_threads(2)
     try:
-        model = FourierGRLSRegressor(Matern(0.3), regularization=1e-2, tol=1e-2, random_state=0)
-        first, second = (clone(model).fit(points, y).fourier_coef_ for _ in range(2))
+        first, second = (clone(model).fit(points, points[:, 0]) for _ in range(2))
+        sums = [wave_sums(first._plan_kept.modes, points, np.sin([points[:, 0]])) for _ in range(20)]
     finally:
         set_num_threads(before)
-    np.testing.assert_array_equal(first, second)
+    assert_array_equal(first.fourier_coef_, second.fourier_coef_)
+    assert all(np.array_equal(again, sums[0]) for again in sums)
