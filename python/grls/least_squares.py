@@ -349,8 +349,9 @@ class GRLSRegressor(LeaveOutBands, LearnsNoise, UncertainSummary, Regression, Le
             Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
             The group of each row, such as a subject or a block of the map. Rows of a group are left out
-            together: "loo" is "logo" then, and "holdout" holds out whole groups; "gcv" and "reml" leave no
-            rows out, and refuse groups. `cross_validate` folds by them.
+            together: "loo" and "auto" are "logo" then, of γ that the likelihood does not reject with "auto";
+            "holdout" holds out whole groups; "gcv" and "reml" leave no rows out, and refuse groups.
+            `cross_validate` folds by them.
         noise : array-like of shape (m,), default=None
             Known variances of the noise in each row: those of the noise itself where ``noise_variance=1``,
             and otherwise in units that are estimated. A noisier row counts less, but stays one row.
@@ -473,8 +474,9 @@ class GRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification
             Weights in the mean loss: weight 2 is the row twice, weight 0 no row.
         groups : array-like of shape (m,), default=None
             The group of each row, such as a subject or a block of the map. Rows of a group are left out
-            together: "loo" is "logo" then, and "holdout" holds out whole groups; "gcv" and "reml" leave no
-            rows out, and refuse groups. `cross_validate` folds by them.
+            together: "loo" and "auto" are "logo" then, of γ that the likelihood does not reject with "auto";
+            "holdout" holds out whole groups; "gcv" and "reml" leave no rows out, and refuse groups.
+            `cross_validate` folds by them.
 
         Returns
         -------
