@@ -229,14 +229,16 @@ Tuned tune_widths(const Context& context, const Problem& problem, const Repeated
 Vector<double> restricted_likelihoods(const Context& context, const Problem& problem,
                                       const RepeatedRows& repeated, const Vector<double>& shifts) {
   require(shifts.size() > 0 && shifts.minCoeff() > 0, "the shifts must be positive");
+  require(problem.Y.cols() > 0, "a criterion needs at least one column of targets");
   const Assembled<double> assembled = assemble_problem<double>(context, problem);
   const BlockTriangle<double>& A = *assembled.A;
   const Index m = problem.Y.rows(), k = problem.Y.cols(), n = A.pivots();
   double repeats = 0;
   Vector<double> within = Vector<double>::Zero(k);
   if (!repeated.point.empty()) {
-    require(repeated.deviations.rows() == repeated.weights.size() && repeated.deviations.cols() == k,
-            "deviations are those of the rows");
+    require(repeated.deviations.rows() == repeated.weights.size() && repeated.deviations.cols() == k &&
+                repeated.counts.size() == repeated.weights.size(),
+            "deviations and counts are those of the rows");
     repeats = repeated.counts.sum() - static_cast<double>(m);
     within = (repeated.weights.asDiagonal() * repeated.deviations.cwiseAbs2()).colwise().sum();
   } else if (problem.weights.size() > 0) {

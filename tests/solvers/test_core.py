@@ -605,3 +605,17 @@ def test_conjugate_gradients_check_what_functions_of_python_return(changes, erro
 def test_an_empty_system_is_solved():
     _, given = system(B=np.empty((30, 0)))
     assert _core.conjugate_gradients(**given).X.shape == (30, 0)
+
+
+def test_likelihoods_of_no_targets_are_refused():
+    points = np.arange(4.0)[:, None]
+    with pytest.raises(ValueError, match="at least one column of targets"):
+        _core.restricted_likelihoods(
+            formula=_core.Formula([([], [1.0], [])], [("gaussian", 0, 1.0, 0.0, 0)]),
+            data=points,
+            T=np.ones((4, 1)),
+            Y=np.empty((4, 0)),
+            weights=None,
+            tolerance=1e-9,
+            shifts=np.ones(1),
+        )
