@@ -350,7 +350,7 @@ RepeatedRows rows_in_order(const RepeatedRows& given, const Basis& basis, const 
   const Index m = root.size();
   const IndexList position = positions(basis, m);
   if (given.point.empty()) {
-    RepeatedRows out{{}, root.cwiseAbs2(), root.cwiseAbs2(), Matrix<double>::Zero(m, k)};
+    RepeatedRows out{{}, root.cwiseAbs2(), Vector<double>::Ones(m), Matrix<double>::Zero(m, k)};
     for (Index i = 0; i < m; ++i) out.point.push_back(i);
     return out;
   }

@@ -23,8 +23,7 @@ namespace grls {
 
 enum class Criterion { restricted_likelihood, leave_one_out, leave_groups_out };
 
-// The rows that the samples of a problem stand for; without any, each sample stands for as many
-// as it weighs.
+// The rows that the samples of a problem stand for; without any, each sample is one, whatever it weighs.
 struct RepeatedRows {
   IndexList point;            // (rows): the sample each row is at
   Vector<double> weights;     // (rows), positive; those of a point add up to its weight

@@ -241,8 +241,6 @@ Vector<double> restricted_likelihoods(const Context& context, const Problem& pro
             "deviations and counts are those of the rows");
     repeats = repeated.counts.sum() - static_cast<double>(m);
     within = (repeated.weights.asDiagonal() * repeated.deviations.cwiseAbs2()).colwise().sum();
-  } else if (problem.weights.size() > 0) {
-    repeats = problem.weights.sum() - static_cast<double>(m);
   }
   const double free = static_cast<double>(n) + repeats;
   require(free > 0, "the restricted likelihood needs more rows than features");

@@ -58,8 +58,9 @@ class FourierGRLSRegressor(FourierUncertainty, Choosing):
         the sample, or to the first block where they come once.
     regularization : float or {"gcv", "reml", "holdout"}, default="gcv"
         γ ≥ 0, with the meaning it has in `GRLSRegressor`. "gcv": generalised cross-validation; "reml":
-        restricted likelihood, for both of which a weight counts rows; beyond 2,000 modes their traces are
-        estimated from 16 random vectors, the same in every fit. "holdout": squared error on
+        restricted likelihood, for both of which a row is one observation whatever its weight, and so are rows
+        in memory, up to a million, that agree at a point; beyond 2,000 modes their traces are estimated from
+        16 random vectors, the same in every fit. "holdout": squared error on
         `validation_fraction` of the rows; the coefficients are then those of all rows. A noise below what the
         modes leave out of the kernel cannot be told: there is a least γ, and a warning where a criterion asks
         for less.

@@ -53,10 +53,12 @@ _PARAMETERS = """Parameters
         beside ``kernel="auto"``. A name lets the data choose it in closed form:
         exact leave-one-out, the same of whole groups of rows (those
         of ``fit(X, y, groups=…)``, such as subjects or blocks of a map; with groups "loo" is "logo"),
-        generalised cross-validation, or the restricted likelihood. A row of weight 2 is two rows in all of
-        them; of rows at the same point leave-one-out leaves out one. "holdout", for ``solver="cg"``: the
-        error on a tenth of the rows, chosen by their contents, of the model of the others; the coefficients
-        are then those of all rows. Below some thousands of rows a tenth of them is few to go by.
+        generalised cross-validation, or the restricted likelihood. Rows that agree in X and y are one
+        observation of the weight of all, so that neither copies nor the scale of weights change γ; where rows
+        at a point differ, a weight counts rows, of which leave-one-out leaves out one. "holdout", for
+        ``solver="cg"``: the error on a tenth of the rows, chosen by their contents, of the model of the
+        others; the coefficients are then those of all rows. Below some thousands of rows a tenth of them is
+        few to go by.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, spread over the spectrum of the kernel matrix; the best is then refined
         between its neighbours. Or the values themselves, of which one is chosen.
@@ -205,10 +207,11 @@ def _documented(attributes: str = "", parameters: str = "") -> Any:
 @_documented(
     """
     kernel_variance_ : ndarray of shape (k,)
-        Restricted-likelihood estimate of the scale τ² of the kernel part; NaN where the sample weights count
-        no more rows than there are features.
+        Restricted-likelihood estimate of the scale τ² of the kernel part; NaN where there are no more rows
+        than features.
     noise_variance_ : ndarray of shape (k,)
-        That of the noise of a sample of weight one, τ²γm.
+        That of the noise of a sample of weight one, τ²γm. Copies are weights: of every row given twice, it is
+        twice that of the rows given once.
     degrees_of_freedom_ : float
         Those of the two variances, m − l: of the t distribution whose quantiles make intervals of standard
         deviations.
@@ -495,10 +498,9 @@ class GRLSClassifier(WithoutProbabilities, ClassificationSummary, Classification
         Parameters
         ----------
         cv : int, "loo", splitter or iterable of splits, default=5
-            The number of folds of scikit-learn's `StratifiedKFold`; "loo", single rows (of several at the
-            same point, one of them); or any splitter, with what it does not train with left out. A splitter
-            sees the rows of positive weight; splits that are listed hold positions among all rows given to
-            `fit`.
+            The number of folds of scikit-learn's `StratifiedKFold`; "loo", single rows (with those that agree
+            with them in X and y); or any splitter, with what it does not train with left out. A splitter sees
+            the rows of positive weight; splits that are listed hold positions among all rows given to `fit`.
         groups : array-like of shape (m,), default=None
             The group of each row given to `fit`, or of each of positive weight; those of the fit by default.
             A number of folds is then that of `StratifiedGroupKFold`, at most one for each group.

@@ -32,6 +32,7 @@ from ._models.smooth_machine import (
 from ._selection import kernel_choice, metric
 from ._selection.candidates import KernelChoice
 from ._selection.choice import Choice
+from ._selection.merged import Observations
 from ._selection.regularization import warn_of_unusual_weights
 from ._selection.starts import drawn_rows
 from ._solvers.kernel_problem import KernelProblem
@@ -261,16 +262,16 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         samples = training.samples
         s = np.ones(training.n_samples) if samples.weights is None else samples.weights
         counts = row_counts(self, samples.y, samples.weights)
-        copies = np.ones(len(s)) if counts is None else np.minimum(1.0, 1.0 / counts)
-        return (MultinomialLoss if self._multinomial else OneVersusRest)(problem, samples.targets, s, copies)
+        observations = Observations.of([samples.X, training.T], samples.targets, s, counts)
+        kind = MultinomialLoss if self._multinomial else OneVersusRest
+        return kind(problem, samples.targets, s, observations)
 
     def _choose(self, training: Training, features: SolverFeatures, loss: LogisticLoss) -> ChosenGamma:
         """Leave γ to the data, if it was left to them."""
         if not isinstance(self.regularization, str):
             return ChosenGamma(float(self.regularization))
         samples = training.samples
-        counts = row_counts(self, samples.y, samples.weights)
-        warn_of_unusual_weights(counts, self.regularization)
+        warn_of_unusual_weights(loss.observations.mean_count, self.regularization)
         n_functions = loss.targets.shape[1]
         most = most_rows_to_choose(n_functions, features.T.shape[1])
         rows = _drawn_rows(samples.X, winner(loss.targets), most)
@@ -295,8 +296,6 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         self._store_leverage(training.T, training.samples.weights)
         self._T_fit, self._weights_fit = training.T, training.samples.weights
         self._targets_fit, self._f_fit = training.samples.targets, state.f
-        counts = row_counts(self, training.samples.y, training.samples.weights)
-        self._copies_fit = np.ones(len(state.f)) if counts is None else np.minimum(1.0, 1.0 / counts)
         self.objective_ = np.array([each.objective for each in minima])
         self.n_iter_ = np.array([each.iterations for each in minima])
 
@@ -364,7 +363,7 @@ class GRLogisticClassifier(LogisticSummary, Classification, SmoothMachine):
         s = np.ones(len(self._T_fit)) if self._weights_fit is None else self._weights_fit
         kind = MultinomialLoss if self._multinomial else OneVersusRest
         problem = solver_problem(training, features, stored=self._multinomial, what="logistic")
-        return features, kind(problem, self._targets_fit, s, self._copies_fit)
+        return features, kind(problem, self._targets_fit, s, Observations.single(len(s)))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of the probabilities.

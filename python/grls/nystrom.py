@@ -41,8 +41,9 @@ _PARAMETERS = """Parameters
         can be wrapped in scikit-learn's ``FrozenEstimator``.
     regularization : float or {"gcv", "reml", "holdout"}, default="gcv"
         γ ≥ 0, with the meaning it has in `GRLSRegressor`. "gcv": generalised cross-validation; "reml": the
-        restricted likelihood of the model on its centres; weights count as repetitions for both. "holdout":
-        squared error on `validation_fraction` of the rows; the coefficients are then those of all rows.
+        restricted likelihood of the model on its centres. For both a row is one observation whatever its
+        weight, and so are rows in memory that agree at a point. "holdout": squared error on
+        `validation_fraction` of the rows; the coefficients are then those of all rows.
     regularization_grid : int or array-like, default=50
         How many values of γ to try, the best being refined between its neighbours; or the values
         themselves.

@@ -41,7 +41,8 @@ def refitted(model, X, y, weights, train, test):
     again.fit(X[train], y[train], None if weights is None else weights[train])
     mean, std = again.predict(X[test], return_std=True)
     unit = model.kernel_variance_ / again.kernel_variance_
-    return mean, np.sqrt(std**2 * unit + model.noise_variance_)
+    noise = model.noise_variance_ / w[test].reshape(-1, *[1] * (y.ndim - 1))
+    return mean, np.sqrt(std**2 * unit + noise)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -102,7 +103,7 @@ def test_single_rows_are_those_that_chose_the_regularization(weighted):
     assert_allclose(again.predictions, found.predictions, atol=1e-9)
 
 
-def test_single_rows_of_counts_are_copies_left_out():
+def test_a_row_of_weight_two_is_left_out_as_the_row_twice_is():
     X, y, rng = wave(40)
     counts = rng.integers(1, 4, size=len(y))
     again = np.repeat(np.arange(len(y)), counts)

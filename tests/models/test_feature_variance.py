@@ -94,6 +94,7 @@ def test_the_criteria_with_a_prior_equal_dense_numpy(criterion, t):
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("criterion", ["loo", "gcv"])
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_auto_takes_features_that_nearly_depend_on_each_other(criterion, apart):
     """The criterion of a variance that was chosen is that of a fit which is given it.
 
@@ -159,6 +160,7 @@ def test_auto_uses_good_features_and_lets_useless_ones_fade():
     assert scores["auto"] > scores["free"] + 0.1
 
 
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_auto_takes_a_weight_of_two_for_the_row_twice():
     X, y, _ = data(30)
     counts = np.random.default_rng(1).integers(1, 4, 30)

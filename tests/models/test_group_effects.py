@@ -147,6 +147,7 @@ def test_an_unseen_level_is_an_error_or_the_mean_of_all_rows():
         assert_allclose(ours, theirs, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_weights_count_rows_and_rows_without_weight_are_none():
     weights = RNG.integers(0, 3, size=N).astype(float)
     keeps = weights > 0

@@ -158,6 +158,7 @@ def test_the_model_is_that_of_the_noise_found():
     assert "noise variance" in str(model.summary(n_simulations=0))
 
 
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_weights_order_and_units_do_not_matter():
     X, y = data(60)
     model = GRLSRegressor(Gaussian(1.5), regularization="reml", noise="learn")

@@ -251,11 +251,11 @@ def test_the_score_is_scikit_learns_share_of_the_deviance():
 
 
 def refits(model, X, y, weights, offset):
-    """The linear predictor at each row by the model without one copy of it; γΣs and α are kept."""
+    """The linear predictor at each row by the model without it; γΣs and α are kept."""
     out = []
     for i in range(len(y)):
         left = weights.copy()
-        left[i] -= min(1.0, left[i])
+        left[i] = 0
         again = clone(model).set_params(
             regularization=model.regularization_ * weights.sum() / left.sum(), kernel=model.kernel_, tol=1e-8
         )
@@ -280,7 +280,7 @@ def test_rows_left_out_are_as_by_refits(loss, weighted):
     assert np.corrcoef(np.log(model.loo_predictions_), expected)[0, 1] > 0.999
     alpha = np.atleast_1d(model.dispersion_)[0]
     by_refits = np.average(reference.unit_deviance(loss, y, np.exp(expected), alpha), weights=s)
-    assert_allclose(model.loo_deviance_, by_refits, rtol=0.005)
+    assert_allclose(model.loo_deviance_, by_refits, rtol=0.01)
     own = np.average(reference.unit_deviance(loss, y, model.loo_predictions_, alpha), weights=s)
     assert_allclose(model.loo_deviance_, own)
     # Without the model's own rows the deviance is larger than with them.
@@ -364,18 +364,17 @@ def test_the_choice_is_the_best_of_the_curve_that_is_kept(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_weights_that_repeat_rows_exactly_are_told_from_counts(loss):
+def test_the_scale_of_weights_is_without_effect_on_the_choice(loss):
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 5, (50, 2))
     y = rng.poisson(np.exp(1 + np.sin(X[:, 0]))) + (0.5 if loss == "gamma" else 0.0)
     weights = rng.uniform(1, 4, 50)
     model = regressor(loss, Matern(1.0), regularization="auto")
-    with pytest.warns(UserWarning, match="chose the smallest regularization it tried, for sample_weight"):
-        model.fit(X, y, weights)
-    assert len(model.fit_warnings_) == 1
-    assert model.fit(X, y, weights / weights.mean()).fit_warnings_ == []
-    at_two_points = np.repeat(X[:25], 2, axis=0)  # whose rows differ
-    assert model.fit(at_two_points, y, weights).fit_warnings_ == []
+    chosen = model.fit(X, y, weights).regularization_
+    assert_allclose(model.fit(X, y, 30 * weights).regularization_, chosen, rtol=1e-3)
+    at_two_points = np.repeat(X[:25], 2, axis=0)  # whose rows differ: there weights count rows
+    with pytest.warns(UserWarning, match="each counts as many as its sample_weight says"):
+        model.fit(at_two_points, y, 30 * weights)
 
 
 def test_of_many_rows_some_choose(monkeypatch):

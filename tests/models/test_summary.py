@@ -190,15 +190,15 @@ def test_figures_of_nlme_on_meuse():
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_likelihoods_are_normal_densities(weighted, repeats):
     X, y = data(repeats=repeats)
-    rows = np.arange(len(X))
     weights = None
-    if weighted:  # which count rows: the densities are those of the rows given so often
+    if weighted:  # which count rows that differ at a point; a point of one row is one of so much less noise
         weights = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float)
-        rows = np.repeat(rows, weights.astype(int))
     model = fitted(X, y, weights)
     summary = model.summary(n_simulations=0)
-    X, y = X[rows], y[rows]
-    T, A, _ = dense(model, X)
+    s = dense(model, X, weights)[2]
+    rows, values, noise = reference.observations(X, y[:, None], weights)
+    X, y = X[rows], values[:, 0]
+    T, A = np.column_stack([np.ones(len(X)), X]), model.kernel_(X) + s * np.diag(noise)
     n, m = len(X) - 2, len(X)
     inverse = np.linalg.inv(A)
     beta = np.linalg.solve(T.T @ inverse @ T, T.T @ inverse @ y)
@@ -297,7 +297,9 @@ def test_weights_of_two_are_rows_given_twice():
     X, y = data()
     weights = np.random.default_rng(3).integers(1, 3, size=len(X)).astype(float)
     rows = np.repeat(np.arange(len(X)), weights.astype(int))
-    by_weight, by_copies = fitted(X, y, weights).summary(), fitted(X[rows], y[rows]).summary()
+    by_weight = fitted(X, y, weights).summary()
+    with pytest.warns(UserWarning, match="rows repeat others"):
+        by_copies = fitted(X[rows], y[rows]).summary()
     for name in ("edf", "log_likelihood", "restricted_aic", "r2", "loo_r2", "loo_log_score", "n_rows"):
         assert getattr(by_weight, name) == pytest.approx(getattr(by_copies, name), rel=1e-6), name
     assert by_weight.likelihood_ratio == pytest.approx(by_copies.likelihood_ratio, abs=1e-6)
@@ -547,7 +549,8 @@ def test_without_features_and_where_the_kernel_adds_nothing():
     assert not hasattr(spanned, "p_value")
     assert any("span all that the kernel can express" in note for note in spanned.notes)
     assert spanned.kernel_edf == pytest.approx(0, abs=1e-6)
-    lighter = fitted(X, y, np.full(len(X), 0.5), regularization=0.1).summary()
+    twice = np.vstack([X, X]), np.concatenate([y, y + 1])
+    lighter = fitted(*twice, np.full(2 * len(X), 0.25), regularization=0.1).summary()
     assert any("fewer rows than there are points" in note for note in lighter.notes)
     assert not hasattr(lighter, "likelihood_ratio")
 

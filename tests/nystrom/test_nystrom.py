@@ -341,6 +341,7 @@ def test_copies_of_a_model_can_go_on_apart_and_merge():
 
 def test_sparse_blocks_give_the_model_of_the_dense_rows():
     S = sparse.random(300, 12, 0.3, format="csr", random_state=1)
+    S = sparse.hstack([S, 1e-9 * np.arange(300)[:, None]]).tocsr()  # copies are told in memory alone
     y = np.asarray(S.sum(axis=1)).ravel() + np.sin(S.toarray()[:, 0])
     dense = model(n_centers=80).fit(S.toarray(), y)
     whole = model(n_centers=80).fit(S, y)

@@ -76,6 +76,8 @@ from .selection import (
     leave_one_out,
     leave_one_out_by_refits,
     mean_squared_leave_one_out,
+    observations,
+    of_observations,
     reduced,
     reml,
     residual_operator,

@@ -49,12 +49,9 @@ def published_function(Phi_new, T_new, Phi, T, pivots, lambda_tilde, c_tilde):
 
 
 def ordinary_least_squares(T, Y, weights=None):
-    """β = (TᵀWT)⁻¹TᵀWY, the values Tβ, and the residuals without a row, (y_i − t_iᵀβ) / (1 − h_ii).
-
-    A weight w counts rows: of w > 1 rows one is left out, with h_ii / w.
-    """
+    """β = (TᵀWT)⁻¹TᵀWY, the values Tβ, and the residuals without a row, (y_i − t_iᵀβ) / (1 − h_ii)."""
     s = np.ones((len(T), 1)) if weights is None else np.sqrt(weights)[:, None]
     beta = np.linalg.lstsq(s * T, s * Y.reshape(len(T), -1), rcond=None)[0]
     Q = np.linalg.qr(s * T)[0]
-    left_out = (Y.reshape(len(T), -1) - T @ beta) / (1 - (Q**2).sum(axis=1)[:, None] / np.maximum(1, s**2))
+    left_out = (Y.reshape(len(T), -1) - T @ beta) / (1 - (Q**2).sum(axis=1)[:, None])
     return tuple(a.reshape(-1, *Y.shape[1:]) for a in (beta, T @ beta, left_out))

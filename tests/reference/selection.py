@@ -31,12 +31,10 @@ def _scaled(Phi, T, y, regularization, weights):
 def leave_one_out(Phi, T, y, regularization, weights=None):
     """Residuals of the fits without a row, in closed form: e_i = c_i / B_ii, in the rows' own units.
 
-    A weight w counts rows: of w > 1 rows one is left out, e_i = c_i / (√w [(1 − 1/w)/s + B_ii/w]), s = γΣw.
+    A row at a point of its own is left out whole, whatever its weight.
     """
     B, root, scaled = _scaled(Phi, T, y, regularization, weights)
-    share = np.minimum(1, 1 / root**2)
-    kept = (1 - share) / (regularization * (root**2).sum()) + share * np.diag(B)
-    return (B @ scaled / (kept * root).reshape(-1, *[1] * (y.ndim - 1))).reshape(y.shape)
+    return (B @ scaled / (np.diag(B) * root).reshape(-1, *[1] * (y.ndim - 1))).reshape(y.shape)
 
 
 def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
@@ -44,11 +42,9 @@ def leave_one_out_by_refits(Phi, T, y, regularization, weights=None):
     weights = np.ones(len(T)) if weights is None else weights
     residuals = np.empty_like(y)
     for i in range(len(T)):
-        without = weights.copy()
-        without[i] -= min(1.0, weights[i])
-        rest = without > 0
-        gamma = regularization * weights.sum() / without.sum()
-        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, without[rest])
+        rest = np.arange(len(T)) != i
+        gamma = regularization * weights.sum() / weights[rest].sum()
+        c, beta = solve_exact(Phi[np.ix_(rest, rest)], T[rest], y[rest], gamma, weights[rest])
         residuals[i] = y[i] - Phi[i, rest] @ c - T[i] @ beta
     return residuals
 
@@ -81,24 +77,51 @@ def mean_squared_leave_one_out(Phi, T, y, regularization, weights=None):
 
 
 def gcv(Phi, T, y, regularization, weights=None):
-    """R |By|² / (tr B + (R − m)/s)², R = Σw rows: the mean squared residual over the squared mean share of y
-    that is left."""
-    B, root, scaled = _scaled(Phi, T, y, regularization, weights)
-    c, rows = B @ scaled, (root**2).sum()
-    return rows * c @ c / (np.trace(B) + (rows - len(T)) / (regularization * rows)) ** 2
+    """m |By|² / (tr B)²: the mean squared residual over the squared mean share of y that is left."""
+    B, _, scaled = _scaled(Phi, T, y, regularization, weights)
+    c = B @ scaled
+    return len(T) * c @ c / np.trace(B) ** 2
 
 
 def reml(Phi, T, y, regularization, weights=None):
-    """log det(H⊥ + sI) + (R − m) log s + (R − l) log(yᵀBy / (R − l)), s = γR, of R = Σw rows: minus twice the
-    restricted log-likelihood."""
+    """log det(H⊥ + sI) + (m − l) log(yᵀBy / (m − l)), s = γΣw: minus twice the restricted log-likelihood."""
     B, _, scaled = _scaled(Phi, T, y, regularization, weights)
     perpendicular, _ = reduced(Phi, T, weights)
     n = len(perpendicular)
     total = len(T) if weights is None else weights.sum()
     determinant = np.linalg.slogdet(perpendicular + regularization * total * np.eye(n))[1]
-    determinant += (total - len(T)) * np.log(regularization * total)
-    free = n + total - len(T)
-    return determinant + free * np.log(scaled @ B @ scaled / free)
+    return determinant + n * np.log(scaled @ B @ scaled / n)
+
+
+def observations(X, Y, weights=None):
+    """The observations behind rows of whole weights: rows they are at, values (n, k), noise variances (n,).
+
+    Rows at one point that agree, the variance within it no more than 1e-6 of that of y in every column, are
+    one observation: their mean, of variance 1/W. Others are as many as their weights say, of variance one.
+    """
+    w = np.ones(len(X)) if weights is None else np.asarray(weights)
+    spread = np.average((Y - np.average(Y, axis=0, weights=w)) ** 2, axis=0, weights=w)
+    at, values, noise = [], [], []
+    for point in sorted({tuple(x) for x in X}):
+        rows = [i for i, x in enumerate(X) if tuple(x) == point]
+        mean = np.average(Y[rows], axis=0, weights=w[rows])
+        within = np.average((Y[rows] - mean) ** 2, axis=0, weights=w[rows])
+        if np.all(within <= 1e-6 * spread):
+            found = [(rows[0], mean, 1 / w[rows].sum())]
+        else:
+            found = [(i, Y[i], 1.0) for i in rows for _ in range(int(w[i]))]
+        for i, value, variance in found:
+            at.append(i)
+            values.append(value)
+            noise.append(variance)
+    return np.array(at), np.array(values), np.array(noise)
+
+
+def of_observations(Phi, T, Y, noise, shift):
+    """B = N (NᵀAN)⁻¹ Nᵀ, A = Φ + s·diag(noise), Nᵀ T = 0, and log det NᵀAN: the density of the contrasts."""
+    N = null_space(T)
+    A = N.T @ (Phi + shift * np.diag(noise)) @ N
+    return N @ np.linalg.solve(A, N.T), np.linalg.slogdet(A)[1]
 
 
 def standardised(T_x, T, weights=None):

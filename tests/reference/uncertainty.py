@@ -16,7 +16,7 @@ def _noisy(Phi, regularization, weights):
 def universal_kriging(Phi, cross, Phi_new, T, T_new, y, regularization, weights=None):
     """Textbook form: covariance of the function at the new points, of the coefficients, and s².
 
-    s² = yᵀPy / (Σw − l),  P = A⁻¹ − A⁻¹T(TᵀA⁻¹T)⁻¹TᵀA⁻¹;  cov β = s²(TᵀA⁻¹T)⁻¹;
+    s² = yᵀPy / (m − l),  P = A⁻¹ − A⁻¹T(TᵀA⁻¹T)⁻¹TᵀA⁻¹;  cov β = s²(TᵀA⁻¹T)⁻¹;
     cov f = s²[Φ_new − KᵀA⁻¹K + D(TᵀA⁻¹T)⁻¹Dᵀ],  K = cross,  D = T_new − KᵀA⁻¹T.
 
     Without features (l = 0) these are a Gaussian process's.
@@ -24,8 +24,7 @@ def universal_kriging(Phi, cross, Phi_new, T, T_new, y, regularization, weights=
     inverse = np.linalg.inv(_noisy(Phi, regularization, weights))
     gls = np.linalg.inv(T.T @ inverse @ T)
     P = inverse - inverse @ T @ gls @ T.T @ inverse
-    rows = len(T) if weights is None else weights.sum()
-    variance = y @ P @ y / (rows - T.shape[1])
+    variance = y @ P @ y / (len(T) - T.shape[1])
     drift = T_new - cross.T @ inverse @ T
     covariance = Phi_new - cross.T @ inverse @ cross + drift @ gls @ drift.T
     return variance * covariance, variance * gls, variance

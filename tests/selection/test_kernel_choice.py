@@ -298,6 +298,7 @@ def test_of_a_dozen_rows_and_many_columns_widths_are_not_believed():
     assert sum(alone) >= 8
 
 
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_integer_weights_are_copies():
     X, y = table(m=60)
     counts = np.random.default_rng(0).integers(1, 4, size=len(X))

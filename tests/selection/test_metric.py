@@ -82,6 +82,7 @@ def test_a_known_trend_stays_out_of_the_metric():
     assert abs(leading @ direction) / np.linalg.norm(direction) > 0.98
 
 
+@pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 def test_weights_count_rows_and_units_do_not_matter():
     X, y, _ = along_one_direction(m=80)
     counts = np.random.default_rng(0).integers(1, 3, size=len(X))

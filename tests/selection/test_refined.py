@@ -87,6 +87,23 @@ def test_a_variance_of_the_features_is_chosen_beside_a_refined_regularization():
     assert len(grid.criterion_path_) == 51
 
 
+def test_beside_features_that_are_given_up_the_regularization_is_refined_too():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-2, 2, size=(60, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
+    noise = rng.normal(size=(60, 1))
+    model = GRLSRegressor(
+        Gaussian(1.0),
+        features=lambda _: np.c_[np.ones(60), noise],
+        feature_variance="auto",
+        regularization="loo",
+    )
+    given_up = model.fit(X, y)
+    assert given_up.feature_variance_ == 0
+    without = GRLSRegressor(Gaussian(1.0), features="constant", regularization="loo").fit(X, y)
+    assert_allclose(given_up.regularization_, without.regularization_, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -1,19 +1,33 @@
 """Rows at the same point, and weights that count rows: every criterion is that of all rows."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from grls import GRLSClassifier, GRLSRegressor, PriorRLSRegressor
+import reference
+from grls import (
+    FourierGRLSRegressor,
+    GRLogisticClassifier,
+    GRLSClassifier,
+    GRLSRegressor,
+    GRRegressor,
+    NystromGRLSRegressor,
+    PriorRLSRegressor,
+)
 from grls._selection.descent import Objective
 from grls._selection.parameters import Parameters
 from grls._selection.regularization import evaluate
 from grls._solvers.kernel_problem import KernelProblem
 from grls.kernels import Gaussian, Laplace, Polyharmonic
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.utils import compute_sample_weight
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows repeat others:UserWarning")
 
 CRITERIA = ["reml", "gcv", "loo"]
 GRID = np.geomspace(1e-5, 1, 6)
@@ -110,8 +124,8 @@ def test_whole_weights_are_copies(name, k):
     model = GRLSRegressor(Laplace(0.5), features="linear", regularization=name)
     weighted = clone(model).fit(X, y, sample_weight=counts)
     copied = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0))
-    assert_allclose(weighted.regularization_path_, copied.regularization_path_, rtol=1e-9)
-    assert_allclose(weighted.criterion_path_, copied.criterion_path_, rtol=1e-8)
+    assert_allclose(weighted.regularization_path_, copied.regularization_path_, rtol=1e-6)
+    assert_allclose(weighted.criterion_path_, copied.criterion_path_, rtol=1e-7)
     assert_allclose(weighted.regularization_, copied.regularization_, rtol=1e-6)
     new = rng.uniform(size=(10, 2))
     for got, expected in zip(
@@ -168,41 +182,36 @@ def test_gradients_with_repeated_rows_are_those_of_finite_differences(name, weig
     assert_allclose(value, path.criterion[0], rtol=1e-9)
 
 
-# Rows that count a hundred times leave no noise: γ is tiny.
-@pytest.mark.filterwarnings("ignore:rounding may move:grls.exceptions.PrecisionWarning")
-def test_weights_of_another_meaning_are_told():
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
-    model = GRLSRegressor(Gaussian(0.5), regularization="loo")
-    for scale in (0.01, 100.0):
-        with pytest.warns(UserWarning, match=r"mean of sample_weight .*Divide sample_weight by its mean"):
-            model.fit(X, y, sample_weight=np.full(60, scale))
-        model.set_params(regularization=0.1).fit(X, y, sample_weight=np.full(60, scale))
-        model.set_params(regularization="loo")
-    with pytest.warns(UserWarning, match="mean of sample_weight"):
-        PriorRLSRegressor(regularization="loo").fit(X, y, np.full(60, 0.01))
-    with pytest.warns(UserWarning, match="exact copy of itself"):
-        GRLSRegressor(Laplace(0.5), regularization="reml").fit(X, y, sample_weight=np.full(60, 2.0))
-    for name in ("gcv", "reml"):
-        with (
-            pytest.warns(UserWarning, match="mean of sample_weight"),
-            pytest.raises(ValueError, match=r"needs more rows than features: .* adds up to 1 for 1 features"),
-        ):
-            model.set_params(regularization=name).fit(X, y, sample_weight=np.full(60, 1 / 60))
+def test_weights_of_rows_that_differ_at_a_point_count_them_and_another_meaning_is_told():
+    X, y, _ = repeated()
+    for model in (
+        GRLSRegressor(Gaussian(0.3), regularization="reml"),
+        PriorRLSRegressor(regularization="gcv"),
+    ):
+        for scale in (0.01, 100.0):
+            with pytest.warns(UserWarning, match=r"each counts as many as its sample_weight says.*noise=1 /"):
+                model.fit(X, y, sample_weight=np.full(60, scale))
+    points, weights = np.repeat(X[:20], 3, axis=0), np.full(60, 1e-3)
+    with pytest.raises(ValueError, match=r"needs more rows than features: .* add up to"):
+        GRLSRegressor(Gaussian(0.3), features="linear", regularization="reml").fit(points, y, weights)
+    apart = X + 1e-3 * np.arange(60)[:, None]
+    assert GRLSRegressor(Gaussian(0.3)).fit(apart, y, sample_weight=np.full(60, 100.0)).fit_warnings_ == []
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 5.0}])
 def test_weights_of_classes_are_costs_and_no_copies(class_weight):
-    """Leave-one-out leaves out a whole row, whatever its class weighs."""
+    """Leave-one-out leaves out a whole row, whatever its class weighs, or a point whose labels agree."""
     X, y, rng = repeated()
     labels = (y > np.quantile(y, 0.8)).astype(int)
     counts = rng.integers(1, 4, size=len(X))
+    agree = np.array([np.ptp(labels[np.all(x == X, axis=1)]) == 0 for x in X])
     for weights in (None, counts):
         model = GRLSClassifier(Gaussian(0.3), class_weight=class_weight).fit(X, labels, sample_weight=weights)
         costs = compute_sample_weight(class_weight, labels)  # the classes are balanced by samples
         rows = np.arange(len(X)) if weights is None else np.repeat(np.arange(len(X)), counts)
-        for i in (0, 7, 23):
-            rest = np.delete(rows, np.flatnonzero(rows == i)[0])
+        for i in (*np.flatnonzero(agree)[:2], *np.flatnonzero(~agree)[:2]):
+            here = np.all(X[rows] == X[i], axis=1)
+            rest = rows[~here] if agree[i] else np.delete(rows, np.flatnonzero(rows == i)[0])
             gamma = model.regularization_ * costs[rows].sum() / costs[rest].sum()
             without = GRLSClassifier(Gaussian(0.3), regularization=gamma)
             without.fit(X[rest], labels[rest], sample_weight=costs[rest])
@@ -212,8 +221,142 @@ def test_weights_of_classes_are_costs_and_no_copies(class_weight):
 def test_variances_that_weights_leave_undefined_are_not_a_number():
     X, y, _ = repeated()
     model = GRLSRegressor(Gaussian(0.5), features="linear", regularization=0.1)
-    model.fit(X, y, sample_weight=np.full(60, 1e-3))
+    model.fit(np.repeat(X[:20], 3, axis=0), y, sample_weight=np.full(60, 1e-3))
     assert np.isnan(model.kernel_variance_).all()
+
+
+def mixed(k=1, seed=3):
+    """Return rows of whole weights: points of one row, of rows that agree, of rows that differ."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(0, 1, size=(14, 2))
+    place = np.concatenate([np.arange(14), [0, 0, 1, 2, 3], [4, 5, 5]])
+    X = points[place]
+    Y = np.sin(5 * X[:, :1]) * np.arange(1, k + 1) + 0.3 * rng.normal(size=(14, k))[place]
+    Y[-3:] += 0.2 * rng.normal(size=(3, k))
+    Y[15, 0] += 1e-5  # so little is agreement
+    return X, Y, rng.integers(1, 4, size=len(X)).astype(float)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 2])
+def test_criteria_are_those_of_the_observations(weighted, k):
+    """Restricted likelihood by the density of contrasts, rows left out by fits without them."""
+    X, Y, weights = mixed(k)
+    weights = weights if weighted else np.ones(len(X))
+    at, values, noise = reference.observations(X, Y, weights)
+    T, Phi, n = np.ones((len(at), 1)), Gaussian(0.3)(X[at]), len(at)
+    found = {name: [] for name in CRITERIA}
+    for gamma in GRID:
+        s = gamma * weights.sum()
+        B, determinant = reference.of_observations(Phi, T, values, noise, s)
+        c = B @ values
+        q = np.sum(values * c, axis=0)
+        found["reml"].append(determinant + (n - 1) * np.mean(np.log(q / (n - 1))))
+        found["gcv"].append(np.mean(n * (noise @ (s * c) ** 2) / (s * noise @ np.diag(B)) ** 2))
+        errors = []
+        for i in range(n):
+            rest = np.arange(n) != i
+            inner = reference.of_observations(Phi[np.ix_(rest, rest)], T[rest], values[rest], noise[rest], s)
+            a = inner[0] @ values[rest]
+            A = Phi[np.ix_(rest, rest)] + s * np.diag(noise[rest])
+            beta = np.mean(values[rest] - A @ a, axis=0)
+            errors.append(values[i] - Phi[i, rest] @ a - beta)
+        assert_allclose(errors, c / np.diag(B)[:, None], atol=1e-9)
+        found["loo"].append(np.average(np.mean(np.square(errors), axis=1), weights=1 / noise))
+        model = GRLSRegressor(Gaussian(0.3), regularization=gamma).fit(X, Y, weights)
+        assert_allclose(model.kernel_variance_, q / (n - 1), rtol=1e-8)
+        assert model.degrees_of_freedom_ == n - 1
+    for name in CRITERIA:
+        model = GRLSRegressor(Gaussian(0.3), regularization=name, regularization_grid=GRID)
+        curve = model.fit(X, Y, weights).criterion_path_
+        if name == "reml":  # up to the volume that the weights give to the contrasts
+            assert_allclose(np.diff(curve), np.diff(found[name]), atol=1e-8)
+        else:
+            assert_allclose(curve, found[name], rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_neither_copies_nor_the_scale_of_weights_change_the_choice(name):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, size=(40, 2))
+    y = np.sin(5 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=40)
+    model = GRLSRegressor(Gaussian(0.5), features="linear", regularization=name)
+    plain = clone(model).fit(X, y)
+    assert plain.regularization_ > 1e-5
+    twice = clone(model)
+    with pytest.warns(UserWarning, match="40 of 80 rows repeat others"):
+        twice.fit(np.vstack([X, X]), np.tile(y, 2))
+    others = [clone(model).fit(X, y, sample_weight=np.full(40, w)) for w in (0.25, 2.0, 4.0)]
+    new = rng.uniform(size=(5, 2))
+    for other in (twice, *others):
+        assert_allclose(other.regularization_, plain.regularization_, rtol=1e-3)
+        other.set_params(regularization=plain.regularization_)
+        other.fit(other.X_fit_, other._targets_fit[:, 0], other._weights_fit)
+        assert_allclose(other.kernel_variance_, plain.kernel_variance_, rtol=1e-3)
+        assert other.degrees_of_freedom_ == plain.degrees_of_freedom_ == 37
+        assert_allclose(
+            other.predict(new, return_std=True)[1], plain.predict(new, return_std=True)[1], rtol=1e-3
+        )
+    summary = twice.summary(n_simulations=0)
+    assert (summary.n_rows, summary.n_copies) == (40, 40)
+
+
+@pytest.mark.parametrize("name", ["gcv", "reml"])
+def test_models_of_many_rows_take_copies_and_the_scale_of_weights_alike(name):
+    X, y, _ = repeated(60)
+    X = X + 1e-3 * np.arange(60)[:, None]
+    for model in (
+        NystromGRLSRegressor(Gaussian(0.5), n_centers=40, regularization=name),
+        FourierGRLSRegressor(Gaussian(0.5), regularization=name),
+    ):
+        plain = clone(model).fit(X, y)
+        for other in (
+            clone(model).fit(np.vstack([X] * 4), np.tile(y, 4)),
+            clone(model).fit(X, y, np.full(60, 4.0)),
+            clone(model).fit(X, y, np.full(60, 0.25)),
+        ):
+            assert_allclose(other.regularization_, plain.regularization_, rtol=1e-3)
+            assert_allclose(other.kernel_variance_, plain.kernel_variance_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson", "negative_binomial"])
+def test_smooth_losses_take_copies_and_the_scale_of_weights_alike(name):
+    X, _, rng = repeated(60)
+    X = X + 1e-3 * np.arange(60)[:, None]
+    f = 2 * np.sin(5 * X[:, 0])
+    if name == "logistic":
+        model, y = GRLogisticClassifier(Gaussian(0.5)), (f + rng.normal(size=60) > 0).astype(int)
+    else:
+        model, y = GRRegressor(Gaussian(0.5), loss=name), rng.poisson(np.exp(f)).astype(float)
+    plain = clone(model).fit(X, y)
+    for other in (
+        clone(model).fit(np.vstack([X] * 4), np.tile(y, 4)),
+        clone(model).fit(X, y, np.full(60, 4.0)),
+        clone(model).fit(X, y, np.full(60, 0.25)),
+    ):
+        assert_allclose(other.regularization_, plain.regularization_, rtol=1e-3)
+        assert_allclose(other.loo_predictions_[:60], plain.loo_predictions_, rtol=1e-3, atol=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(CRITERIA))
+def test_neither_the_order_of_rows_nor_how_weights_are_split_changes_a_criterion(seed, name):
+    X, Y, weights = mixed(seed=seed % 7)
+    if name == "loo":  # of rows that differ it leaves out no more than a part of one weighs
+        X, Y, weights = X[:-3], Y[:-3], weights[:-3]
+    rng = np.random.default_rng(seed)
+    share, order = rng.uniform(0.1, 0.9, len(X)), rng.permutation(2 * len(X))
+    parts = (np.concatenate([share, 1 - share]) * np.tile(weights, 2))[order]
+    curves = []
+    for x, y, w in ((X, Y, weights), (np.vstack([X, X])[order], np.vstack([Y, Y])[order], parts)):
+        problem = KernelProblem(Gaussian(0.3), x, np.ones((len(x), 1)), w)
+        loss = partial(mean_squares, y, w)
+        curves.append(evaluate(problem, y, name, GRID, loss, per_output=False).criterion)
+    assert_allclose(curves[1], curves[0], rtol=1e-7, atol=1e-9)
+
+
+def mean_squares(y, weights, found):
+    return np.average((y - found) ** 2, axis=0, weights=weights)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from sklearn.base import clone
 from .. import kernels
 from .._nystrom.origin import constant_in, expressed_by, middle
 from .._nystrom.plan import named
-from .._selection.regularization import warn_of_unusual_weights
 from .._validation import FloatArray, require_two_samples
 from .._warnings import muted, warn
 from ..exceptions import NotPositiveDefiniteError
@@ -203,9 +202,6 @@ class Choosing(RowReading):
         """Warn of weights that a criterion does not mean, and of a γ that it would rather have smaller."""
         if choice is None:
             return
-        if self.regularization != "holdout":
-            total = sums.total
-            warn_of_unusual_weights(np.array([total.weight / total.rows]), self.regularization)
         if choice.least is not None:
             warn(
                 f"{self.regularization!r} asks for less regularization than {choice.least:.3g}, the "

@@ -15,6 +15,7 @@ from .._models.samples import FreeFeatures, Samples, counted, fit_features, fram
 from .._nystrom import files
 from .._nystrom.centers import Pool
 from .._nystrom.plan import named
+from .._selection.merged import Observations
 from .._validation import FloatArray, sample_weights
 from .plan import Rows
 
@@ -35,6 +36,20 @@ class Data:
     n_columns: int
     n_rows: int  # of positive weight that were seen: all, where they can be read again
     once: bool = False  # the blocks can be read a single time
+
+
+def _without_copies(rows: Rows) -> Rows:
+    """Return the rows, those that agree as one of the weight of all; as they are where they are too many."""
+    if not 0 < len(rows.T) <= _SLICE:
+        return rows
+    weights = np.ones(len(rows.T)) if rows.weights is None else rows.weights
+    place = Observations.of([rows.points, rows.T], rows.Y, weights).place
+    kept = np.unique(place)
+    if len(kept) == len(place):
+        return rows
+    total = np.bincount(place, weights).astype(np.float64)
+    means = np.stack([np.bincount(place, weights * y)[kept] / total[kept] for y in rows.Y.T], axis=1)
+    return Rows(rows.points[kept], rows.T[kept], means, total[kept])
 
 
 class RowReading(KernelMachine):
@@ -59,11 +74,11 @@ class RowReading(KernelMachine):
         free, T = fit_features(self.features, samples)
         self._stages.done("features")
         kernel, points = self._fitted_kernel(samples.X, samples.given, samples.y, samples.weights)
-        m = len(T)
+        rows = _without_copies(Rows(points, T, samples.targets, samples.weights))
+        points, m = rows.points, len(rows.T)
         chosen = np.arange(m)
         if m > SAMPLE:
             chosen = np.sort(np.random.default_rng(seed).choice(m, SAMPLE, replace=False, shuffle=False))
-        rows = Rows(points, T, samples.targets, samples.weights)
         sample = rows.taken(chosen)
         sample.weights = None
 

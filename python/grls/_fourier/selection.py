@@ -129,7 +129,7 @@ class _Criterion:
         inside = system.solve(z, s, tol=1e-3, max_iter=self._max_iter).z
         by_residual = 2 * s**2 * float(np.einsum("kj,kj->k", z, inside).mean()) / residual
         by_freedom = 2 * s * (first - s * second) / freedom
-        return _Reading(system.weight * residual / freedom**2, system.degrees * (by_residual - by_freedom))
+        return _Reading(system.n_rows * residual / freedom**2, system.degrees * (by_residual - by_freedom))
 
     def _of_held_out(self, z: FloatArray, s: float) -> _Reading:
         system, held_out = self._system, self._held_out
@@ -275,6 +275,6 @@ def _require_rows(by: str, fitted: System, held_out: System | None) -> None:
         )
     if by != "holdout" and fitted.degrees <= 0:
         raise ValueError(
-            f"regularization={by!r} needs more samples than features: the sample weights add up to "
-            f"{fitted.weight:g}, the features are {len(fitted.kept)}; give regularization a number"
+            f"regularization={by!r} needs more samples than features: there are {fitted.n_rows} samples and "
+            f"{len(fitted.kept)} features; give regularization a number"
         )

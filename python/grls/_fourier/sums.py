@@ -20,7 +20,8 @@ class Sums:
     across: Any  # complex (q, h): the same of w_i [t y]_i, |j| ≤ J
     matrix: FloatArray  # (q, q): Σ_i w_i [t y]ᵀ[t y]
     rows: int
-    weight: float  # Σ_i w_i; a row of weight two counts as two
+    weight: float  # Σ_i w_i
+    log_weights: float = 0.0  # Σ_i log w_i
     blocks: int = 1
     moments: Any = 0.0  # (2, k): Σw(y − o) and Σw(y − o)² of targets y, o their origin
 
@@ -33,6 +34,7 @@ class Sums:
             self.matrix + other.matrix,
             self.rows + other.rows,
             self.weight + other.weight,
+            self.log_weights + other.log_weights,
             self.blocks + other.blocks,
             self.moments + other.moments,
         )
@@ -46,6 +48,7 @@ def no_sums(modes: Modes, q: int) -> Sums:
         np.zeros((q, modes.count // 2 + 1), dtype=np.complex128),
         np.zeros((q, q)),
         0,
+        0.0,
         0.0,
         0,
     )
@@ -70,6 +73,7 @@ def sums_of_rows(
         total.matrix += weighted[1:] @ beside
         total.rows += n
         total.weight += float(w.sum())
+        total.log_weights += float(np.log(w).sum())
     total.blocks = 1
     parts = (total.generator, total.across, total.matrix)
     if not all(np.isfinite(part).all() for part in parts):

@@ -140,8 +140,8 @@ class System:
 
     @property
     def degrees(self) -> float:
-        """Rows, counted by their weights, less features."""
-        return self.weight - len(self.kept)
+        """Rows less features."""
+        return float(self.n_rows - len(self.kept))
 
     @property
     def mean_eigenvalue(self) -> float:

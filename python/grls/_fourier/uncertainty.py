@@ -218,7 +218,7 @@ class FourierUncertainty(RegressionFunction):
         return Values(
             "",
             [
-                Value("n_rows", "rows", system.weight),
+                Value("n_rows", "rows", system.n_rows),
                 Value("n_modes", "Fourier modes", system.order, modes if len(self.n_modes_) > 1 else None),
                 Value("kernel_error", "kernel's error", self.kernel_error_),
                 Value("fit_error", "fit's error on a sample", self.fit_error_),
@@ -242,8 +242,9 @@ class FourierUncertainty(RegressionFunction):
 
     def _fit_values(self, system: System, determinant: float, s: float, output: int) -> Values:
         """Return likelihoods at the best scale, constants included, and the share that is explained."""
-        n_rows, n, kept = system.weight, system.degrees, system.kept
-        determinant += (n - system.order) * float(np.log(s))  # log|NᵀAN|, N orthonormal beside W½T
+        n_rows, n, kept = system.n_rows, system.degrees, system.kept
+        # log|NᵀAN| less Σ log w, N orthonormal beside W½T
+        determinant += (n - system.order) * float(np.log(s)) - system.sums.log_weights
         covariance = self._computed_cov[np.ix_(kept, kept)]
         features = float(np.linalg.slogdet(system.S)[1]) if kept else 0.0
         inverse = float(np.linalg.slogdet(covariance)[1]) if kept else 0.0

@@ -257,7 +257,7 @@ def _by_groups(
         e, v = reduced.leave_out(shift, groups, path.c[0])
         w = weights[groups.rows, None]
         residuals[:, mine] = e / np.sqrt(w)
-        # The noise of a row, and not that of the mean of as many as it counts for.
+        # The noise of a row as an observation, which may count for several.
         noise = shift * fitted.noise[groups.rows, None]
         units[:, mine] = v[:, None] / w - shift / w + noise
     fold = np.repeat(np.arange(len(groups)), np.diff(groups.starts))
@@ -271,7 +271,7 @@ def _by_groups(
 
 
 def _one_by_one(fitted: FittedProblem, kernel_variances: FloatArray | None) -> LeftOutRows:
-    """Leave out single rows: of rows at the same point, or of a weight above one, one of them."""
+    """Leave out single observations: a point whose rows agree, or one of those at it that differ."""
     targets, k = fitted.targets, fitted.targets.shape[1]
     merged = merge(fitted.problem, targets, fitted.counts)
     _require_memory(len(merged.targets), k, 1)
@@ -282,9 +282,11 @@ def _one_by_one(fitted: FittedProblem, kernel_variances: FloatArray | None) -> L
         means = np.ascontiguousarray(merged.targets[:, mine])
         path = merged.problem.path(means, np.array([shift]), relative=False, leave_one_out=True)
         e, share = merged.left_out_residuals(path.c[0], path.diagonal[0], shift, merged.deviations[:, mine])
-        noise, copy = shift * fitted.noise, np.minimum(1.0, fitted.counts)
+        noise, copy = shift * merged.counts / merged.weights, np.minimum(1.0, merged.counts)
         # Of a copy that counts for less than a row the noise of a whole row, as everywhere.
-        residuals[:, mine], units[:, mine] = e, (noise / (copy * share) - noise / copy + noise)[:, None]
+        each = merged.observation
+        residuals[:, mine] = e[each] + merged.agreeing[:, mine]
+        units[:, mine] = (noise / (copy * share) - noise / copy + noise)[each, None]
     rows = np.arange(len(targets), dtype=np.intp)
     variances = None if kernel_variances is None else units * kernel_variances
     return LeftOutRows(rows, rows, targets - residuals, targets, variances)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._selection.merged import Observations
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.newton import State
 from .._solvers.smooth import SmoothProblem
@@ -29,7 +30,7 @@ class FamilyLoss(SeparateFunctions):
     offset: FloatArray  # (m,)
     shapes: FloatArray  # (k,)
     s: FloatArray  # (m,)
-    copies: FloatArray  # (m,): the share of a row's weight that leaving it out takes away
+    observations: Observations
     expected: bool = False  # whether curvatures are those of y on average
 
     criterion_name = "deviance"
@@ -59,7 +60,7 @@ class FamilyLoss(SeparateFunctions):
             self.offset[rows],
             self.shapes,
             s,
-            self.copies[rows],
+            self.observations.take(rows),
         )
 
     def with_shapes(self, shapes: FloatArray) -> FamilyLoss:
@@ -73,8 +74,9 @@ class FamilyLoss(SeparateFunctions):
     def leave_one_out(self, state: State, gamma: float) -> FloatArray:
         """Return the functions (m, k) at each row by the model without it."""
         # Curvatures are exponentials of f: one Newton step stops halfway where counts are rare.
+        shares = self.observations.shares(self.s)
         columns = [
-            self.one(p).leave_one_out_along_steps(state.column(p), gamma, self.copies)
+            self.one(p).leave_one_out_along_steps(state.column(p), gamma, shares)
             for p in range(self.n_functions)
         ]
         return np.hstack(columns)

@@ -1,7 +1,7 @@
 """What one reduction of its matrix tells of a fit: likelihoods, degrees of freedom, rows left out.
 
-All of it is that of all rows, also where rows are at the same point, and a weight counts rows. See
-docs/math.md, section "What a fit tells".
+All of it is that of all observations, also where rows are at the same point. See docs/math.md, sections
+"What a fit tells" and "Repeated rows".
 """
 
 from __future__ import annotations
@@ -122,27 +122,29 @@ class FitStatistics:
         """Of the rows, (m, k)."""
         merged = self.merged
         of_points = self.shift * self.path.c[0] / np.sqrt(merged.point_weights)[:, None]
-        return np.asarray(merged.deviations + of_points[merged.place])
+        return np.asarray(merged.agreeing + (merged.deviations + of_points[merged.place])[merged.observation])
 
     @cached_property
     def left_out(self) -> LeftOut:
         """Residuals of the rows left out, each by itself, and their variances.
 
-        Of a point of several rows one is left out; see docs/math.md, section "Repeated rows".
+        Of rows that differ at a point one is left out, and a point whose rows agree as a whole; see
+        docs/math.md, section "Repeated rows".
         """
         merged, s = self.merged, self.shift
-        noise = merged.counts / merged.weights  # of a row, in units of that of weight one
+        noise = merged.counts / merged.weights  # of an observation, in units of that of weight one
         own = np.minimum(1.0, merged.counts) / noise  # the weight that is left out
         residuals, share = merged.left_out_residuals(
             self.path.c[0], np.asarray(self.path.diagonal[0]), s, merged.deviations
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            variances = s / (own * share) - s / own + s * noise  # of one row, and not of part of one
+            variances = s / (own * share) - s / own + s * noise  # of one, and not of part of one
         known = ~(self._decisive[merged.place] & (merged.left_out >= 1)) & self.leaves_out
+        each = merged.observation
         return LeftOut(
-            np.where(known[:, None], residuals, np.nan),
-            np.where(known, variances, np.nan),
-            known,
+            np.where(known[:, None], residuals, np.nan)[each] + merged.agreeing,
+            np.where(known, variances, np.nan)[each],
+            known[each],
             self.leaves_out,
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._selection.merged import merge
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.results import Outputs
 from .._validation import FloatArray
@@ -37,8 +38,8 @@ class FittedProblem:
 
     @property
     def noise(self) -> FloatArray:
-        """(m,): the noise variance of a row in units of that of the model; one, unless it was given."""
-        return np.asarray(self.counts / self.problem.weights_or_ones)
+        """(m,): the noise variance of the observation that a row is, in units of that of the model."""
+        return merge(self.problem, self.targets, self.counts).row_noise
 
     @property
     def residuals(self) -> FloatArray:

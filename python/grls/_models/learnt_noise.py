@@ -22,6 +22,7 @@ from sklearn.utils import _safe_indexing
 
 from .. import kernels
 from .._selection import smooth
+from .._selection.merged import Observations
 from .._selection.starts import drawn_rows
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
@@ -264,7 +265,8 @@ def _fit_noise(model: Any, squares: FloatArray, plain: Samples, stages: Stages) 
     memory.require(8.0 * 3 * m * m, f"learning the noise of {m} samples", "use fewer samples, or noise=None")
     problem = KernelProblem(StoredGram(), np.ascontiguousarray(kernel.matrix()), np.ones((m, 1)), None)
     s = np.ones(m) if plain.weights is None else plain.weights
-    loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, np.minimum(1.0, 1.0 / s))
+    observations = Observations.of([X], squares[:, None], s)
+    loss = FamilyLoss(problem, GAMMA, squares[:, None], np.zeros(m), np.ones(1), s, observations)
     most = most_rows_to_choose(1, 1)
     rows = drawn_rows(X, most) if m > most and not model.kernel_.pairwise else None
     part = loss if rows is None else loss.take(rows)

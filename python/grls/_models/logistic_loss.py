@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import log_expit, log_softmax, logsumexp
 
+from .._selection.merged import Observations
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.multinomial import Laplace, Multinomial
 from .._solvers.newton import Minimum, State
@@ -37,7 +38,7 @@ class _Classes:
     problem: KernelProblem
     targets: FloatArray  # (m, k): ±1
     s: FloatArray  # (m,)
-    copies: FloatArray  # (m,): the share of a row's weight that leaving it out takes away
+    observations: Observations
 
     criterion_name = "log loss"
     nothing_left = 0.01  # rows left out are 99 % sure
@@ -60,7 +61,7 @@ class _Classes:
     def take(self, rows: Any) -> Any:
         """Return the problem of some rows, its kernel matrix stored."""
         problem = stored_part(self.problem, rows, self.s[rows])
-        return type(self)(problem, self.targets[rows], self.s[rows], self.copies[rows])
+        return type(self)(problem, self.targets[rows], self.s[rows], self.observations.take(rows))
 
 
 class OneVersusRest(_Classes, SeparateFunctions):
@@ -91,7 +92,7 @@ class MultinomialLoss(_Classes):
     def leave_one_out(self, state: State, gamma: float) -> FloatArray:
         """Return the functions (m, k) at each row by the model without it."""
         with blas_limited(len(self.s)):
-            return self._laplace(state.f, gamma).leave_one_out(self.copies)
+            return self._laplace(state.f, gamma).leave_one_out(self.observations.shares(self.s))
 
     def degrees_of_freedom(self, f: FloatArray, gamma: float) -> float:
         """Return the effective degrees of freedom of all functions (m, k)."""

@@ -177,13 +177,13 @@ def _fit_values(
         "fit",
         [
             *likelihoods(restricted, plain, n_parameters, statistics.n_free, rows),
-            Value("r2", "R²", _r2(y, statistics.residuals[:, 0], merged.weights)),
-            Value("loo_r2", "R², rows left out", _r2(y[known], residuals[known], merged.weights[known])),
+            Value("r2", "R²", _r2(y, statistics.residuals[:, 0], merged.row_weights)),
+            Value("loo_r2", "R², rows left out", _r2(y[known], residuals[known], merged.row_weights[known])),
             Value("n_parameters", "parameters of AIC and BIC", n_parameters),
             Value(
                 "loo_log_score",
                 "log score, rows left out",
-                float(np.average(scores[known], weights=merged.counts[known])) if known.any() else np.nan,
+                float(np.average(scores[known], weights=merged.row_counts[known])) if known.any() else np.nan,
             ),
         ],
     )

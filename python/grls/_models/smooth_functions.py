@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._selection.merged import Observations
 from .._solvers.kernel_problem import KernelProblem
 from .._solvers.kernel_values import StoredGram
 from .._solvers.newton import Minimum, State
@@ -15,9 +16,10 @@ from .._validation import FloatArray
 
 
 class SeparateFunctions:
-    """Functions that are fitted one by one; a subclass has the problem of each, and `copies`."""
+    """Functions that are fitted one by one; a subclass has the problem of each."""
 
-    copies: FloatArray  # (m,): the share of a row's weight that leaving it out takes away
+    s: FloatArray  # (m,): weights
+    observations: Observations
 
     def one(self, p: int) -> SmoothProblem:
         """Return the problem of a function."""
@@ -34,9 +36,8 @@ class SeparateFunctions:
 
     def leave_one_out(self, state: State, gamma: float) -> FloatArray:
         """Return the functions (m, k) at each row by the model without it."""
-        columns = [
-            self.one(p).leave_one_out(state.column(p), gamma, self.copies) for p in range(self.n_functions)
-        ]
+        shares = self.observations.shares(self.s)
+        columns = [self.one(p).leave_one_out(state.column(p), gamma, shares) for p in range(self.n_functions)]
         return np.hstack(columns)
 
     def leverages(self, f: FloatArray, gamma: float) -> FloatArray:

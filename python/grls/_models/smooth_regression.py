@@ -9,10 +9,9 @@ from scipy import stats
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._selection.merged import merge
-from .._selection.regularization import warn_of_copies, warn_of_unusual_weights
+from .._selection.merged import Observations
+from .._selection.regularization import warn_of_unusual_weights
 from .._selection.starts import drawn_rows
-from .._solvers.kernel_problem import KernelProblem
 from .._solvers.newton import Minimum, State
 from .._validation import FloatArray, miss_rate, real, sample_weights, target_columns
 from ..kernels.polynomials import polynomial_columns
@@ -90,10 +89,12 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
     def _loss_of(self, samples: Samples, problem: Any) -> FamilyLoss:
         m = len(samples.targets)
         s = np.ones(m) if samples.weights is None else samples.weights
-        copies = np.ones(m) if samples.weights is None else np.minimum(1.0, 1.0 / samples.weights)
         offset = np.zeros(m) if samples.offset is None else samples.offset
+        observations = Observations.single(m)
+        if problem is not None:
+            observations = Observations.of([samples.X, problem.T, offset[:, None]], samples.targets, s)
         return FamilyLoss(
-            problem, self._family, samples.targets, offset, self._first_shapes(samples), s, copies
+            problem, self._family, samples.targets, offset, self._first_shapes(samples), s, observations
         )
 
     def _first_shapes(self, samples: Samples) -> FloatArray:
@@ -130,8 +131,9 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
         self, training: Training, features: SolverFeatures, loss: FamilyLoss
     ) -> tuple[FamilyLoss, ChosenGamma, list[Minimum]]:
         """Return the loss with its dispersion, γ, and the minima."""
-        chooses, weights = isinstance(self.regularization, str), training.samples.weights
-        unusual = chooses and warn_of_unusual_weights(weights, self.regularization)
+        chooses = isinstance(self.regularization, str)
+        if chooses:
+            warn_of_unusual_weights(loss.observations.mean_count, self.regularization)
         for _ in range(2 if chooses and not self._has_given_shape() else 1):  # γ again for the right one
             chosen = self._choose_smooth(training, features, loss)
             start = loss.start() if chosen.start is None else chosen.start
@@ -146,18 +148,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
                 loss = loss.with_shapes(shapes)
                 if steady:
                     break
-        if chosen.selection is not None and not unusual and self._has_copies(training):
-            path = chosen.selection.path
-            warn_of_copies(self.regularization, self.regularization_grid, path, chosen.gamma)
         return loss, chosen, minima
-
-    @staticmethod
-    def _has_copies(training: Training) -> bool:
-        """Whether weights repeat rows, and no repetition differs from the first."""
-        samples, kernel = training.samples, training.kernel
-        assert kernel is not None
-        problem = KernelProblem(kernel, samples.X, training.T, None)
-        return merge(problem, samples.targets, samples.weights).copies
 
     def _choose_smooth(self, training: Training, features: SolverFeatures, loss: FamilyLoss) -> ChosenGamma:
         """Leave γ to the data, if it was left to them."""

@@ -127,6 +127,7 @@ def facts(
     values = [
         Value("n_rows", "rows", merged.n_rows),
         Value("n_points", "distinct points", solved.n_points),
+        *([Value("n_copies", "rows that repeat others", merged.copies)] if merged.copies else []),
         Value("n_features", "features", kept, None if kept == n_features else f"{kept} of {n_features}"),
         *more,
         Value("kernel", solved.part, re.sub(r"\d+\.\d{6,}(e-?\d+)?", _rounded, solved.learner)),
@@ -162,7 +163,8 @@ class ClassificationSummary(OneVersusAll):
         statistics, k = judged.statistics, solved.targets.shape[1]
         names = [str(label) for label in self.classes_]
         norms = np.asarray(self.rkhs_norm_)
-        known, rows = statistics.left_out.known, statistics.merged.counts
+        known = statistics.left_out.known
+        rows = np.ones(len(known)) if solved.counts is None else solved.counts
         wrong = winner(judged.left_out) != judged.truth
         errors = [
             float(np.average(wrong[mine], weights=rows[mine])) if mine.any() else np.nan
@@ -222,7 +224,7 @@ class _Judged:
             fitted[:, mine] = targets[:, mine] - statistics.residuals
             left_out[:, mine] = targets[:, mine] - statistics.left_out.residuals
             edf[mine] = statistics.edf
-        known, weights = statistics.left_out.known, statistics.merged.weights
+        known, weights = statistics.left_out.known, statistics.merged.row_weights
         squares = ((left_out - targets) ** 2).mean(axis=1)
         error = float(np.average(squares[known], weights=weights[known])) if known.any() else np.nan
         truth = winner(targets)

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._selection.estimation_error import EstimationError, Refit, estimation_error
+from .._selection.merged import merge
+from .._selection.regularization import warn_of_copies
 from .._solvers.results import Outputs
 from .._validation import FloatArray
 from .._warnings import warn
@@ -32,15 +34,17 @@ class Uncertainty(PosteriorFunction):
     _reads_coefficients = True
 
     def _set_uncertainty(self, training: Training, chosen: Chosen, solution: Outputs) -> None:
-        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i. Weights count rows.
+        # REML estimate of τ² in y = Tβ + f + noise, cov f = τ²Φ, var noise = τ²γΣw / w_i.
         problem = chosen.problem
-        n_rows = problem.total_weight if self._counts_fit is None else float(self._counts_fit.sum())
-        n_free = n_rows - len(solution.kept) - problem.n_groups
-        estimated = np.maximum(solution.quadratic, 0) / (n_free if n_free > 0 else np.nan)
+        merged = merge(problem, training.samples.targets, self._counts_fit)
+        if isinstance(self.regularization, str):
+            warn_of_copies(merged)
+        shifts = self.regularization_ * problem.total_weight * np.ones_like(solution.quadratic)
+        n_free = merged.n_rows - len(solution.kept) - problem.n_groups
+        estimated = merged.quadratic(solution.quadratic, shifts) / (n_free if n_free > 0 else np.nan)
         given = self._given_variances()
         is_known = given.kernel is not None or given.noise is not None
         self.degrees_of_freedom_ = np.inf if is_known else float(n_free)
-        shifts = self.regularization_ * problem.total_weight * np.ones_like(estimated)
         self.kernel_variance_, self.noise_variance_ = given.both(estimated, shifts)
         variance = self.kernel_variance_
         computed = chosen.feature_covariance(solution) * variance[:, None, None]
@@ -105,8 +109,8 @@ class Uncertainty(PosteriorFunction):
         Parameters
         ----------
         cv : int, "loo", splitter or iterable of splits, default=5
-            The number of folds of scikit-learn's `KFold`; "loo", single rows (of several at the same point,
-            one of them); or any splitter, with what it does not train with left out. A splitter sees the rows
+            The number of folds of scikit-learn's `KFold`; "loo", single rows (with those that agree with them
+            in X and y); or any splitter, with what it does not train with left out. A splitter sees the rows
             of positive weight; splits that are listed hold positions among all rows given to `fit`.
         groups : array-like of shape (m,), default=None
             The group of each row given to `fit`, or of each of positive weight; those of the fit by default.

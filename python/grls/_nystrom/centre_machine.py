@@ -22,6 +22,7 @@ from .._models.group_effects import GroupedMachine
 from .._models.leverage import Leverage
 from .._models.samples import FreeFeatures, Samples, counted, fit_features, frame_of
 from .._selection.candidates import start_kernel
+from .._selection.merged import Observations
 from .._selection.metric import Metric
 from .._validation import (
     FloatArray,
@@ -45,6 +46,19 @@ from .origin import constant_in, expressed_by
 from .penalised import Penalised
 from .plan import Block, Plan, indicators, named
 from .streams import Stream, by_name
+
+
+def _numbers(samples: Samples, counts: FloatArray | None, groups: Any) -> FloatArray | None:
+    """Return how many observations each row is, of all rows there are; None: each is one."""
+    if not is_table_of_numbers(samples.X):
+        return None
+    ones = np.ones(len(samples.targets))
+    weights = ones if samples.weights is None else samples.weights
+    points = [samples.X]
+    if groups is not None:
+        points.append(np.unique(groups, return_inverse=True)[1].astype(np.float64)[:, None])
+    found = Observations.of(points, samples.targets, weights, ones if counts is None else counts)
+    return found.numbers(weights)
 
 
 class CentreMachine(GroupedMachine):
@@ -149,13 +163,13 @@ class CentreMachine(GroupedMachine):
         counts = sample_weights(sample_weight, checked)
         weights = self._weighted(values, counts, whole=whole)
         samples = counted(Samples(checked, frame_of(X), values, targets, weights))
-        if counts is not None and samples.rows is not None:
-            counts = counts[samples.rows]
         if classes is not None and samples.rows is not None:  # a label of weight zero is none
             classes = np.unique(samples.y)
             samples.targets = indicators(samples.y, classes)
-        samples.counts = counts
         groups = self.features.labels(samples.given) if self._grouped() else None
+        if whole:
+            counts = counts if counts is None or samples.rows is None else counts[samples.rows]
+            samples.counts = _numbers(samples, counts, groups)
         return Block(**vars(samples), classes=classes, groups=groups, n_given=len(values))
 
     def _blocks(self, stream: Stream, *, reset: bool) -> Iterator[Block]:

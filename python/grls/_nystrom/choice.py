@@ -76,8 +76,8 @@ def _choose(
 def _require_rows(system: Equations, criterion: str) -> None:
     if system.n_free <= 0:
         raise ValueError(
-            f'regularization="{criterion}" needs more samples than features: the sample weights add up to '
-            f"{system.count:g}, the features are {len(system.features.kept)}; give regularization a number"
+            f'regularization="{criterion}" needs more samples than features: there are {system.count:g} and '
+            f"{len(system.features.kept)} features; give regularization a number"
         )
 
 

@@ -211,7 +211,10 @@ class Plan:
             part.matrix += self.centers.sums(X, T, targets, weights, self.precision)
             part.rows += X.shape[0]
             part.weight += float(X.shape[0] if weights is None else weights.sum())
-            part.count += float(X.shape[0] if counts is None else counts.sum())
+            counts = np.ones(X.shape[0]) if counts is None else counts
+            part.count += float(counts.sum())
+            if weights is not None:
+                part.log_noise += float(counts @ np.log(counts / weights))
             if np.ndim(part.moments):
                 part.moments = part.moments + moments(Y, self.origin, weights)
 

@@ -17,7 +17,8 @@ from .sums import Part
 class SumStatistics:
     """Numbers of all rows, those of shape (k,) of each output."""
 
-    n_rows: float  # Σ of sample weights: a weight counts rows
+    n_rows: float
+    log_noise: float  # of the sums of all rows
     n_kept: int  # features that have a coefficient and no prior, the effects of groups among them
     shift: float  # s = γΣw
     noise_squares: FloatArray  # (k,): s·yᵀBy
@@ -33,7 +34,7 @@ class SumStatistics:
         about_mean = np.maximum(second - first**2 / total.weight, 0)
         residual = np.maximum(noise - s * np.einsum("ij,ij->j", u, u), 0)
         n_kept = len(system.features.kept) + system.n_groups
-        return cls(system.count, n_kept, s, noise, residual, about_mean)
+        return cls(system.count, total.log_noise, n_kept, s, noise, residual, about_mean)
 
     @property
     def n_free(self) -> float:
@@ -81,10 +82,10 @@ class SumStatistics:
         return -0.5 * (determinant + self._log_scale(self.n_rows, output))
 
     def _log_determinant(self, posterior: CentrePosterior) -> float:
-        """log|NᵀAN|, N orthonormal beside W½T, A = Q + sW⁻¹, Q the kernel matrix that the centres make."""
+        """log|NᵀAN| and that of the noise; N orthonormal beside W½T, A = W½QW½ + s, Q the centres' Φ."""
         factor = posterior.factor
-        rest = self.n_free - len(factor)
-        return 2 * float(np.log(np.diagonal(factor)).sum()) + rest * float(np.log(self.shift))
+        of_rest = (self.n_free - len(factor)) * float(np.log(self.shift)) + self.log_noise
+        return 2 * float(np.log(np.diagonal(factor)).sum()) + of_rest
 
     def _log_scale(self, n: float, output: int) -> float:
         variance = float(self.noise_squares[output]) / self.shift / n

@@ -28,7 +28,8 @@ class Part:
     matrix: FloatArray  # (p, p)
     rows: int = 0
     weight: float = 0.0  # Σw
-    count: float = 0.0  # rows, one of sample weight two counted twice; class weights do not count
+    count: float = 0.0  # observations: of rows in memory those that agree at a point are one
+    log_noise: float = 0.0  # Σ log of their noise variances, in units of that of weight one
     moments: Any = 0.0  # (2, k): Σw(y − o) and Σw(y − o)² of values y, o their origin
     groups: GroupSums | None = None  # where groups have effects of their own
 
@@ -38,6 +39,7 @@ class Part:
             self.rows + other.rows,
             self.weight + other.weight,
             self.count + other.count,
+            self.log_noise + other.log_noise,
             self.moments + other.moments,
             _joined(self.groups, other.groups),
         )
@@ -48,6 +50,7 @@ class Part:
             self.rows - other.rows,
             self.weight - other.weight,
             self.count - other.count,
+            self.log_noise - other.log_noise,
             self.moments - other.moments,
         )
 

@@ -187,8 +187,8 @@ def select(
     Values that were given are all tried. Of a grid those are tried that come before the criterion has risen
     for a while, or before conjugate gradients fail; the best is refined between its neighbours.
     """
-    unusual = regularization.warn_of_unusual_weights(problem.weights if counts is None else counts, criterion)
     merged = merge(problem, targets, counts)
+    regularization.warn_of_unusual_weights(merged.mean_count, criterion)
     regularization.require_rows(merged, criterion)
     m, k = merged.targets.shape
     system = MatrixFree(merged.problem, 3 * (k + _PROBES))
@@ -219,9 +219,8 @@ def select(
         feature_variance=np.inf,
         left_out=None,
         copies=merged.copies,
+        mean_count=merged.mean_count,
     )
-    if selection.copies and not unusual:
-        regularization.warn_of_copies(criterion, specification, selection.path, selection.chosen)
     if merged.problem is not problem:
         return Found(selection, between if per_output else between[:, 0])
     guess = systems.solutions(float(chosen[0]), slice(0, k)) if len(set(chosen.tolist())) == 1 else None

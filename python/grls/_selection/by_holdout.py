@@ -151,6 +151,7 @@ def select(
         chosen=chosen if per_output else np.asarray(chosen[0]),
         feature_variance=np.inf,
         left_out=None,
-        copies=False,
+        copies=0,
+        mean_count=1.0,
     )
     return Found(selection)

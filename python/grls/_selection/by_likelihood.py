@@ -80,7 +80,7 @@ class Screen:
         """Tune the first family from both starts, and return the better end."""
         family = FAMILIES[OF_VALUES[0]]
         best = self.tuner.look(family)
-        starts = [best, Tuned(self.tuner.units, PLAIN_SHIFT)]
+        starts = [best, Tuned(self.tuner.units, PLAIN_SHIFT * self.tuner.weight)]
         self.ends[OF_VALUES[0]] = self._from_each(OF_VALUES[0], starts)
         return self.ends[OF_VALUES[0]][0]
 
@@ -104,7 +104,7 @@ class Screen:
         for name in OF_VALUES:
             if name not in self.ends:
                 near = self.tuner.look(FAMILIES[name], around=first[0].widths)
-                starts = [near, Tuned(self.tuner.units, PLAIN_SHIFT)]
+                starts = [near, Tuned(self.tuner.units, PLAIN_SHIFT * self.tuner.weight)]
                 self.ends[name] = self._from_each(name, starts)
             self.add(name, "", self.ends[name][0])
         best = min(self.found, key=lambda found: found.criterion)
@@ -414,7 +414,7 @@ _NEARBY = 2.0 ** np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 def _looked_at(tuner: Tuner, name: str, kernel: Kernel, n_widths: int) -> _Scaled:
     problem = tuner.problem.with_kernel(kernel)
-    shifts = SHIFTS * float(problem.kernel_diagonal().mean())
+    shifts = SHIFTS * tuner.weight * float(problem.kernel_diagonal().mean())
     values = problem.restricted_likelihoods(tuner.merged.targets, shifts, tuner.rows)
     at = int(values.argmin())
     return _Scaled(name, kernel, n_widths, float(values[at]), float(shifts[at]))

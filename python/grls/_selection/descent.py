@@ -41,8 +41,8 @@ class Objective:
         self.problem, self.targets = merged.problem, merged.targets
         self._n_rows = merged.n_rows
         # Rows at the same point share a prediction; what they differ by stays in the criterion.
-        plain = problem.weights is None and len(merged.targets) == len(targets)
-        self._rows = None if plain else (merged.place, merged.weights, merged.counts, merged.deviations)
+        observations = (merged.place, merged.weights, merged.counts, merged.deviations)
+        self._rows = None if merged.by_points else observations
         self.unit = np.nan  # of relative shifts, at the parameters that were tried last
         self.n_evaluations = 0
         self.first_value = np.inf  # of the criterion, since evaluations were counted from zero

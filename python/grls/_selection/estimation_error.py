@@ -27,6 +27,7 @@ from . import regularization as _selection
 from .candidates import KernelChoice
 from .descent import Objective
 from .kernel_parameters import GridSearch, Optimization
+from .merged import Merged, merge
 from .metric import Metric
 from .parameters import Parameters
 from .profiles import CHI2, Profile
@@ -137,15 +138,16 @@ def estimation_error(
         start = np.append(parameters.get(), gamma)
         free = _inside(start, record, parameters, problem.X, path)
         information = _information(parameters, problem, targets, start, free, counts)
+    merged = merge(problem, targets, counts)
     information = information[np.ix_(free, free)] * targets.shape[1]
     values, vectors = np.linalg.eigh(information)
     errors = 1 / np.sqrt(np.maximum(values, _LARGEST_ERROR**-2))
     directions = np.zeros((len(labels), len(values)))
     directions[free] = vectors * errors
     arguments = (problem, targets, parameters, start)
-    axes = [_axis(*arguments, direction, counts) for direction in directions.T]
+    axes = [_axis(*arguments, direction, merged) for direction in directions.T]
     # The valley of what the data hardly tell is bent: how the variances go along it, a tangent says.
-    close = [_axis(*arguments, direction, counts, _SMALLEST_SHARE) for direction in directions.T]
+    close = [_axis(*arguments, direction, merged, _SMALLEST_SHARE) for direction in directions.T]
     scales = np.array([_change_of_scales(axis, targets.shape[1]) for axis in close])
     offsets = np.zeros(1) if parameters is None else np.append(parameters.offsets, 0.0)
     covariance = directions @ directions.T
@@ -274,14 +276,14 @@ def _axis(
     parameters: Parameters | None,
     start: FloatArray,
     direction: FloatArray,
-    counts: FloatArray | None,
+    merged: Merged[KernelProblem],
     share: float = 1.0,
 ) -> Axis | None:
     """Return the models so near to both sides, or nearer where there are none; None: nowhere."""
     while share >= _SMALLEST_SHARE:
         try:
             above, below = (
-                _refit(problem, targets, parameters, start * np.exp(sign * share * direction), counts)
+                _refit(problem, targets, parameters, start * np.exp(sign * share * direction), merged)
                 for sign in (1, -1)
             )
             return Axis((above, below), share)
@@ -295,7 +297,7 @@ def _refit(
     targets: FloatArray,
     parameters: Parameters | None,
     point: FloatArray,
-    counts: FloatArray | None,
+    merged: Merged[KernelProblem],
 ) -> Refit:
     kernel = problem.kernel
     if parameters is not None:
@@ -304,7 +306,7 @@ def _refit(
         problem = problem.with_kernel(kernel)
     gamma = float(point[-1])
     solution = problem.solve(targets, gamma)
-    n_rows = problem.total_weight if counts is None else float(counts.sum())
-    variance = np.maximum(solution.quadratic, 0) / (n_rows - len(solution.kept))
+    quadratic = merged.quadratic(solution.quadratic, gamma * problem.total_weight)
+    variance = quadratic / (merged.n_rows - len(solution.kept))
     covariance = solution.feature_covariance * variance[:, None, None]
     return Refit(kernel, gamma, solution.c, solution.beta, variance, covariance)

@@ -124,7 +124,7 @@ class _Chooser:
     def tuned(self, family: Callable[[Any], Kernel], widths: FloatArray) -> FloatArray:
         """Return widths per column by the restricted likelihood, beginning with others."""
         tuner = Tuner(self._choose, self.units, self.reading)
-        start = tuner.descend(family, Tuned(widths, PLAIN_SHIFT), held=True)
+        start = tuner.descend(family, Tuned(widths, PLAIN_SHIFT * tuner.weight), held=True)
         return tuner.descend(family, Tuned(widths, start.shift)).widths
 
 

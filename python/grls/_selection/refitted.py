@@ -49,8 +49,9 @@ def refitted(merged: Merged[Any], shift: float, predictions: FloatArray) -> Floa
         c = np.zeros_like(merged.targets)
         c[train] = found.c
         f = problem.kernel_times(c) + problem.T @ found.beta
-        rows = np.isin(merged.place, left_out)
-        out[rows] = f[merged.place[rows]]
+        place = merged.place[merged.observation]
+        rows = np.isin(place, left_out)
+        out[rows] = f[place[rows]]
     size = float(np.abs(merged.targets).max(initial=0.0)) or 1.0
     moved = 1.0 if failed else float(np.abs(out - predictions).max(initial=0.0)) / size
     if not moved <= _SHOWS:

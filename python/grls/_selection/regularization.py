@@ -29,8 +29,11 @@ Loss = Callable[[FloatArray], FloatArray]
 # solution that meets its equations to some 1e-5 of the targets. A grid that was not given has none below it.
 ACCURATE = 2.5e4
 
-# Sample weights count rows: a mean outside these bounds is more likely a scale of another meaning.
+# Weights count rows that differ at one point: a mean outside these bounds is more likely a scale of another
+# meaning.
 _USUAL_WEIGHTS = (0.1, 10.0)
+
+_FEW_COPIES = 0.05  # share of rows that may repeat others without a word
 
 
 @dataclass
@@ -42,7 +45,8 @@ class Selection:
     chosen: FloatArray  # () or (k,): γ
     feature_variance: float
     left_out: FloatArray | None  # (m, k): predictions of rows left out at the choice, by "loo" and "logo"
-    copies: bool  # weights say that rows repeat, and no repetition differs from the first
+    copies: int  # rows that say what another at their point says
+    mean_count: float  # of what a row counts for at points whose rows differ
 
 
 def shifts_to_try(specification: Any, n_samples: float, total_weight: float) -> tuple[FloatArray, bool]:
@@ -92,12 +96,12 @@ class _Point:
         return c, diagonal
 
     def residuals(self) -> FloatArray:
-        """Leave-one-out residuals (m, k): a sample that counts as several rows loses one of them."""
+        """Leave-one-out residuals (n, k): of an observation that counts for several one is left out."""
         c, diagonal = self._coefficients()
         return self._merged.left_out_residuals(c, diagonal, self._shift, self._merged.deviations)[0]
 
     def group_residuals(self, reduced: ReducedMatrix) -> FloatArray:
-        """Residuals (m, k) of the rows of each group by the model without the group."""
+        """Residuals (n, k) of the observations of each group by the model without the group."""
         merged = self._merged
         assert merged.groups is not None
         c, extra = self._path.c[self._g], None
@@ -153,12 +157,11 @@ def select(
     Rounding errors of the kernel matrix are the larger in the criterion the smaller γ is; of all γ between
     which they leave no choice it is the largest.
 
-    All criteria are those of all rows, also where rows are at the same point; leave-one-out leaves out one of
-    them, "logo" the rows of a group, which `labels` tell. A weight counts rows: a row of weight two and a row
-    given twice lead to the same choice. Where weights are more than that, as those of classes, `counts` are
-    the rows.
+    All criteria are those of all observations: rows that agree at a point are one, whatever their weight, and
+    rows that differ at a point are as many as their weights say. Leave-one-out leaves out one of them, "logo"
+    the rows of a group, which `labels` tell. A row of weight two and a row given twice lead to the same
+    choice. Where weights are more than that, as those of classes, `counts` are the rows.
     """
-    unusual = warn_of_unusual_weights(problem.weights if counts is None else counts, criterion)
     selection = evaluate(
         problem,
         targets,
@@ -171,33 +174,30 @@ def select(
         penalised=penalised,
         variances=variances,
     )
-    if selection.copies and not unusual:
-        warn_of_copies(criterion, specification, selection.path, selection.chosen)
+    warn_of_unusual_weights(selection.mean_count, criterion)
     return selection
 
 
-def warn_of_unusual_weights(counts: FloatArray | None, criterion: str) -> bool:
-    """Warn where weights hardly count rows, as those that add up to one; return whether it did."""
-    mean = 1.0 if counts is None else float(counts.mean())
-    unusual = not _USUAL_WEIGHTS[0] <= mean <= _USUAL_WEIGHTS[1]
-    if unusual:
+def warn_of_unusual_weights(mean_count: float, criterion: str) -> None:
+    """Warn where weights hardly count the rows that differ at one point, as those that add up to one."""
+    if not _USUAL_WEIGHTS[0] <= mean_count <= _USUAL_WEIGHTS[1]:
         warn(
-            f"the mean of sample_weight is {mean:.3g}, but the criterion {criterion!r} "
-            "counts a row of weight 2 as two rows: the regularization it chooses depends on their scale. "
-            "Divide sample_weight by its mean unless the weights are counts, or give regularization a number",
+            "of rows at the same point whose targets differ, each counts as many as its sample_weight says, "
+            f"{mean_count:.3g} on average: the regularization that {criterion!r} chooses depends on that "
+            "scale. If the weights are precisions, give GRLSRegressor their inverses, "
+            "fit(X, y, noise=1 / sample_weight); or give regularization a number",
             UserWarning,
         )
-    return unusual
 
 
-def warn_of_copies(criterion: str, specification: Any, path: FloatArray, chosen: Any) -> None:
-    """Warn where the least γ of a grid was chosen, for weights that repeat rows: see `Merged.copies`."""
-    if np.ndim(specification) == 0 and np.min(chosen) == path[0]:
+def warn_of_copies(merged: Merged[Any]) -> None:
+    """Warn of rows that repeat others, in y and in where they are, where they are more than a few."""
+    n_rows, copies = len(merged.observation), merged.exact_copies
+    if copies > _FEW_COPIES * n_rows:
         warn(
-            f"{criterion!r} chose the smallest regularization it tried, for sample_weight counts rows: a row "
-            "of weight above one is an exact copy of itself, which speaks against any noise. If the weights "
-            "are precisions, or counts of the rows behind a mean, divide sample_weight by its mean or give "
-            "regularization a number",
+            f"{copies} of {n_rows} rows repeat others, in X and in y: rows that agree count as one "
+            "observation, of the weight of all, in the choice of the regularization, in variances and in "
+            "degrees of freedom. Leave the copies out, unless they are meant as weights",
             UserWarning,
         )
 
@@ -224,9 +224,9 @@ def require_rows(merged: Merged[Any], criterion: str) -> None:
         )
     if criterion not in LEAVE_OUT and merged.n_rows <= n_features:
         raise ValueError(
-            f"regularization={criterion!r} needs more rows than features: sample_weight counts rows, and "
-            f"adds up to {merged.n_rows:g} for {n_features} features; divide it by its mean, or give "
-            "regularization a number"
+            f"regularization={criterion!r} needs more rows than features: there are {n_features} features, "
+            f"and rows that add up to {merged.n_rows:g}, for sample_weight counts those that differ at one "
+            "point; give regularization a number"
         )
 
 
@@ -244,18 +244,22 @@ class Judge:
     variances: GivenVariances
     least: float = 0.0  # shifts below it are left out: see `ACCURATE`
 
-    def predictions(self, g: int, t: float) -> FloatArray:
-        """(m, k): of each row by the model without it, or without its group."""
+    def residuals(self, g: int, t: float) -> FloatArray:
+        """(m, k): of the observation that each row is by the model without it, or without its group."""
         point = _Point(self.merged, self.path, g, t)
         if self.criterion == "loo":
-            return np.asarray(self.targets - point.residuals())
+            return point.residuals()[self.merged.observation]
         assert self.reduced is not None
-        return np.asarray(self.targets - point.group_residuals(self.reduced))
+        return point.group_residuals(self.reduced)[self.merged.observation]
+
+    def predictions(self, g: int, t: float) -> FloatArray:
+        """(m, k): of each row by the same model."""
+        return np.asarray(self.targets - self.merged.agreeing - self.residuals(g, t))
 
     def __call__(self, g: int, t: float) -> FloatArray:
         """(n_outputs,)."""
         if self.criterion in LEAVE_OUT:
-            values = np.atleast_1d(self.loss(self.predictions(g, t)))
+            values = np.atleast_1d(self.loss(self.targets - self.residuals(g, t)))
         elif self.criterion == "gcv":
             values = _Point(self.merged, self.path, g, t).gcv()
         else:
@@ -409,14 +413,18 @@ def evaluate(
         if np.isfinite(judge.path.trace).any():
             raise ValueError(f"the criterion {criterion!r} overflows: scale the targets down, or the kernel")
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
+
+    def refined(curve: Curve, v: int) -> Curve:
+        found = refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([tried[v]])[0, 0])
+        return curve.joined(Curve.of(judge_at(np.array(found)), tried)) if found else curve
+
     v = curve.best_variance()
     if refine and relative:
-        found = refined_shifts(curve, v, lambda s: judge_at(np.array([s])).plane([tried[v]])[0, 0])
-        if found:
-            curve = curve.joined(Curve.of(judge_at(np.array(found)), tried))
-            v = curve.best_variance()
+        curve = refined(curve, v)
+        v = curve.best_variance()
     if penalised and criterion in LEAVE_OUT and not _gains(curve, v, tried, merged):
         v = tried.index(0.0)
+        curve = refined(curve, v) if refine and relative else curve
     return _selection(curve, v, tried[v], merged, per_output=per_output)
 
 
@@ -432,7 +440,7 @@ def select_near(
     """
     merged = merge(problem, targets, counts)
     require_rows(merged, "reml")
-    rows = merged.for_core(problem.weights is not None)
+    rows = merged.for_core()
     known: dict[int, float] = {}
 
     def value(step: int) -> float:
@@ -465,7 +473,7 @@ def select_near(
         raise NotPositiveDefiniteError("no regularization of the grid makes the matrix positive definite")
     gammas = shift * np.exp(_STEP * places) / merged.total_weight
     chosen = gammas[int(values.argmin())]
-    return Selection(gammas, values, np.asarray(chosen), np.inf, None, merged.copies)
+    return Selection(gammas, values, np.asarray(chosen), np.inf, None, merged.copies, merged.mean_count)
 
 
 def _gains(curve: Curve, v: int, variances: list[float], merged: Merged[Any]) -> bool:
@@ -477,11 +485,11 @@ def _gains(curve: Curve, v: int, variances: list[float], merged: Merged[Any]) ->
     squared = []
     for index in (variances.index(0.0), v):
         judge, g = curve.points[curve.best(index)[0]]
-        squared.append(((judge.targets - judge.predictions(g, variances[index])) ** 2).mean(axis=1))
+        squared.append((judge.residuals(g, variances[index]) ** 2).mean(axis=1))
     gain = squared[0] - squared[1]
     gain = gain / (np.abs(gain).max() or 1.0)  # whose squares then neither overflow nor vanish
-    mean = np.average(gain, weights=merged.weights)
-    variance = np.average((gain - mean) ** 2, weights=merged.weights) / merged.n_rows
+    mean = np.average(gain, weights=merged.row_weights)
+    variance = np.average((gain - mean) ** 2, weights=merged.row_weights) / merged.n_rows
     return bool(mean > 0.5 * np.sqrt(variance))
 
 
@@ -506,4 +514,5 @@ def _selection(curve: Curve, v: int, variance: float, merged: Merged[Any], *, pe
         feature_variance=float(variance),
         left_out=picked,
         copies=merged.copies,
+        mean_count=merged.mean_count,
     )

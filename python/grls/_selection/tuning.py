@@ -56,7 +56,12 @@ class Tuner:
     @cached_property
     def rows(self) -> dict[str, Any]:
         """What the samples of the merged problem stand for."""
-        return self.merged.for_core(self.choose.problem.weights is not None)
+        return self.merged.for_core()
+
+    @cached_property
+    def weight(self) -> float:
+        """The mean weight of an observation: shifts are those of weights one times this."""
+        return self.merged.total_weight / self.merged.n_rows
 
     @cached_property
     def alone(self) -> float:
@@ -103,9 +108,9 @@ class Tuner:
         `around`: of widths of a rougher family in their place, which are much larger than those of a smooth
         one that says the same.
         """
-        best = Tuned(self.units if around is None else around, PLAIN_SHIFT)
+        best = Tuned(self.units if around is None else around, PLAIN_SHIFT * self.weight)
         is_label = np.arange(len(self.units)) >= self.problem.X.shape[1]
-        shifts = SHIFTS * max(1.0, LEAST_GAMMA * self.problem.total_weight / SHIFTS[0])
+        shifts = SHIFTS * max(self.weight, LEAST_GAMMA * self.problem.total_weight / SHIFTS[0])
         label_factors = _LABEL_FACTORS if self.reading.labels and around is None else (1.0,)
         for factor in _FACTORS if around is None else _SMOOTHER:
             for of_labels in label_factors:
@@ -185,16 +190,16 @@ class Tuner:
         c, diagonal = np.asarray(path.c[0]), np.asarray(path.diagonal[0])
         if not (np.isfinite(c).all() and np.isfinite(diagonal).all()):
             return nowhere
-        return np.abs(merged.left_out_residuals(c, diagonal, shift, merged.deviations)[0])
+        return np.abs(merged.left_out_residuals(c, diagonal, shift, merged.deviations)[0][merged.observation])
 
     def mean(self, values: FloatArray) -> float:
         """Return the mean (m,) or (m, k) over rows, which count as often as their weights say."""
         each = values if values.ndim == 1 else values.mean(axis=1)
-        return float(np.average(each, weights=self.merged.counts))
+        return float(np.average(each, weights=self.merged.row_counts))
 
     def is_beyond_chance(self, gain: FloatArray, errors: float) -> bool:
         """Whether the mean of a gain (m,) is that many standard errors above zero; groups count as one."""
-        counts, n = self.merged.counts, self.merged.n_rows
+        counts, n = self.merged.row_counts, self.merged.n_rows
         if self.choose.labels is not None:
             total = np.bincount(self.choose.labels, counts).astype(np.float64)
             gain = np.bincount(self.choose.labels, counts * gain) / np.maximum(total, np.finfo(float).tiny)

@@ -37,8 +37,12 @@ def distinct_rows(*matrices: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     row the place of its like among them. Rows are told apart by keys of 128 bits.
     """
     keys = np.column_stack([row_keys(X, seed) for X in matrices for seed in (0, 1)])
-    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return first.astype(np.intp), place.reshape(-1).astype(np.intp)
+    order = np.lexsort(keys.T[::-1])  # stable, and several times as fast as np.unique by rows
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any(keys[order[1:]] != keys[order[:-1]], axis=1)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return order[new].astype(np.intp), place
 
 
 _SINGLE = (1e-15, 1e15)  # distances whose squares are numbers in single precision
