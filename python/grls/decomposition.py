@@ -354,10 +354,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             raise ValueError(
                 "fit_inverse_transform=True needs the points themselves, not a precomputed kernel matrix"
             )
-        if self.fit_inverse_transform and self.inverse_kernel is None:
-            _of_components(kernel)
         if self.fit_inverse_transform and kernel.reads_given and not is_table_of_numbers(given):
             raise ValueError("fit_inverse_transform=True needs rows of numbers: text has no pre-image")
+        if self.fit_inverse_transform and self.inverse_kernel is None:
+            _of_components(kernel)
         if self.n_centers is not None:
             if integer(self.n_centers, "n_centers", minimum=2) > m:
                 raise ValueError(f"n_centers={self.n_centers} is more than n_samples={m}")

@@ -183,6 +183,7 @@ def test_other_parameters_that_cannot_be():
         assert wrap(Constant(2.0))(X).shape == (10, 10)
 
 
+@pytest.mark.filterwarnings("ignore:rounding may move a standard deviation")  # there is next to no noise
 def test_a_fit_on_the_sphere_is_one_in_space():
     X = globe(200)
     y = np.sin(2 * np.radians(X[:, 0])) * np.cos(np.radians(X[:, 1])) + 3

@@ -255,6 +255,7 @@ def test_a_kernel_with_a_view_is_cloned_pickled_and_shown():
     assert_allclose(again.kernel_.k1.transformer.mean_, NEW.mean(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore:rounding may move a standard deviation")  # there is next to no noise
 def test_the_widths_of_a_view_are_optimised():
     kernel = scaled(Gaussian("medians")) + Linear()
     model = regressor(kernel, regularization="reml", optimize=True).fit(X, Y)

@@ -799,7 +799,7 @@ def test_displays_show_lines_levels_and_the_choice():
     X, y = data(50)
     levels = GRRegressor("gaussian", loss="quantile", quantiles=[0.9, 0.1, 0.5]).fit(X, y)
     display = plotting.FitDisplay.from_estimator(levels, X, y, n_points=30)
-    assert display.std is None
+    assert display.band is None
     assert_allclose(display.mean, levels.predict(display.line[:, None]))
     assert "levels 0.1 to 0.9" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
     robust = GRRegressor("gaussian").fit(X, y)
