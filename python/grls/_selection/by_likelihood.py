@@ -73,43 +73,46 @@ class Screen:
 
     tuner: Tuner
     stages: Stages
-    ends: dict[str, list[Tuned]] = field(default_factory=dict)  # optima of each family, the best first
+    ends: dict[str, Tuned] = field(default_factory=dict)  # the optimum of each family
     found: list[Found] = field(default_factory=list)
+    is_plain_sailing: bool = False  # both starts of the first family led to the same optimum
 
     def tune_first(self) -> Tuned:
         """Tune the first family from both starts, and return the better end."""
         family = FAMILIES[OF_VALUES[0]]
         best = self.tuner.look(family)
-        starts = [best, Tuned(self.tuner.units, PLAIN_SHIFT * self.tuner.weight)]
-        self.ends[OF_VALUES[0]] = self._from_each(OF_VALUES[0], starts)
-        return self.ends[OF_VALUES[0]][0]
+        starts = [best, self._plain_start()]
+        ends = [self._end(OF_VALUES[0], start) for start in starts]
+        self.is_plain_sailing = abs(ends[0].value - ends[1].value) <= _SAME_OPTIMUM
+        self.ends[OF_VALUES[0]] = min(ends, key=lambda end: end.value)
+        return self.ends[OF_VALUES[0]]
 
-    def _from_each(self, name: str, starts: list[Tuned]) -> list[Tuned]:
-        """Return the ends of the descents of a family, the best first, each optimum once."""
-        ends: list[Tuned] = []
-        for start in starts:
-            end = self.tuner.descend(FAMILIES[name], start)
-            self.stages.report(
-                f"kernel: {name}, {self.tuner.n_rows} rows: −2 log likelihood {end.value:.6g} after "
-                f"{end.n_evaluations} evaluations",
-                level=2,
-            )
-            ends.append(end)
-        ends.sort(key=lambda end: end.value)
-        return [end for i, end in enumerate(ends) if i == 0 or end.value > ends[0].value + _SAME_OPTIMUM]
+    def _plain_start(self) -> Tuned:
+        return Tuned(self.tuner.units, PLAIN_SHIFT * self.tuner.weight)
+
+    def _end(self, name: str, start: Tuned) -> Tuned:
+        """Return where the descent of a family from a start ends."""
+        end = self.tuner.descend(FAMILIES[name], start)
+        self.stages.report(
+            f"kernel: {name}, {self.tuner.n_rows} rows: −2 log likelihood {end.value:.6g} after "
+            f"{end.n_evaluations} evaluations",
+            level=2,
+        )
+        return end
 
     def compare(self) -> None:
         """Tune all families, and make candidates of them."""
         first = self.ends[OF_VALUES[0]]
         for name in OF_VALUES:
             if name not in self.ends:
-                near = self.tuner.look(FAMILIES[name], around=first[0].widths)
-                starts = [near, Tuned(self.tuner.units, PLAIN_SHIFT * self.tuner.weight)]
-                self.ends[name] = self._from_each(name, starts)
-            self.add(name, "", self.ends[name][0])
+                near = self.tuner.look(FAMILIES[name], around=first.widths)
+                starts = [near] if self.is_plain_sailing else [near, self._plain_start()]
+                ends = [self._end(name, start) for start in starts]
+                self.ends[name] = min(ends, key=lambda end: end.value)
+            self.add(name, "", self.ends[name])
         best = min(self.found, key=lambda found: found.criterion)
         for name in OF_VALUES:
-            self.add(name, ROBUST, self.robust(name, self.ends[name][0]))
+            self.add(name, ROBUST, self.robust(name, self.ends[name]))
         if len(self.tuner.units) > 1:
             self.add(best.family, ONE_SCALE, self.one_scale(best.family))
 
@@ -193,8 +196,14 @@ def choose_for_values(
     screen = _read_richly(plain, stages)
     screen.compare()
     if many is not few and not screen.gains:
-        # Of many columns few rows may show nothing, or what is not there: start again with many.
-        return choose_for_values(many, many, units, reading, record, stages)
+        # Of many columns few rows may show nothing, or what is not there: start again with many, and where
+        # the first family shows nothing there either, leave it at that.
+        again = Screen(Tuner(many, units, reading), stages)
+        again.add(OF_VALUES[0], "", again.tune_first())
+        if again.gains:
+            return choose_for_values(many, many, units, reading, record, stages)
+        plain = screen = again
+        many = few
     best, why = screen.choose()
     metric = _mixed(plain, screen, many, stages) if screen.gains else None
     if many is not few and metric is None:
@@ -243,8 +252,8 @@ def _read_richly(plain: Screen, stages: Stages) -> Screen:
         _, kept = richer.with_scores(has_say, start)
         rich = Screen(Tuner(tuner.choose.at(left.points(X)), kept, left), stages)
         end = rich.tuner.descend(FAMILIES[OF_VALUES[0]], Tuned(widths, tuned.shift))
-        rich.ends[OF_VALUES[0]] = [end]
-    with_more, without = (each.add(OF_VALUES[0], "", each.ends[OF_VALUES[0]][0]) for each in (rich, plain))
+        rich.ends[OF_VALUES[0]] = end
+    with_more, without = (each.add(OF_VALUES[0], "", each.ends[OF_VALUES[0]]) for each in (rich, plain))
     for each in (rich, plain):
         each.found.clear()
     return rich if _handicapped(with_more, rich) < RICHER * _handicapped(without, plain) else plain
@@ -266,7 +275,7 @@ def _on_many(screen: Screen, best: Found, many: Choice, stages: Stages) -> Scree
     read = many if reading.is_plain else many.at(reading.points(many.problem.X))
     out = Screen(Tuner(read, screen.tuner.units, reading), stages)
     family = FAMILIES[best.family]
-    start = _with_constant_columns(screen, screen.ends[best.family][0])
+    start = _with_constant_columns(screen, screen.ends[best.family])
     if best.how == ROBUST:
         out.add(best.family, "", out.tuner.descend(family, start))
         out.add(best.family, ROBUST, out.robust(best.family, best.tuned))
@@ -293,7 +302,7 @@ def _mixed(plain: Screen, screen: Screen, many: Choice, stages: Stages) -> Candi
     least = min(found.squared for found in screen.found)
     name = min((f for f in screen.found if f.how != ROBUST), key=lambda f: f.criterion).family
     family = FAMILIES[name]
-    tuned = (plain.ends.get(name) or plain.ends[OF_VALUES[0]])[0].widths
+    tuned = plain.ends.get(name, plain.ends[OF_VALUES[0]]).widths
     starts = {True: tuned, False: tuner.units}
 
     def learnt(rows: Choice, from_tuned: bool, n_rounds: int) -> Round:
@@ -322,7 +331,7 @@ def _mixed(plain: Screen, screen: Screen, many: Choice, stages: Stages) -> Candi
 
 def by_likelihood(choose: Choice) -> Choice:
     """Return the choice whose γ the restricted likelihood finds, and which tells errors of rows left out."""
-    return replace(choose, gamma_by="reml")
+    return replace(choose, gamma_by_likelihood=True)
 
 
 def _with_constant_columns(screen: Screen, start: Tuned) -> Tuned:

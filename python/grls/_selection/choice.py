@@ -14,6 +14,7 @@ from .._validation import FloatArray
 from ..exceptions import NotPositiveDefiniteError
 from ..kernels import Gaussian, Kernel
 from . import regularization as _selection
+from .merged import merge
 from .regularization import Loss, Selection
 from .starts import drawn_rows
 
@@ -38,8 +39,7 @@ class Choice:
     loss: Loss
     counts: FloatArray | None
     labels: Labels | None = None  # of the rows: the groups that "logo" leaves out together
-    # What γ is the best one by, where that is not the criterion: "reml".
-    gamma_by: str | None = None
+    gamma_by_likelihood: bool = False  # γ is the likelihood's, and the criterion tells how good it is
 
     @property
     def n_rows(self) -> float:
@@ -87,16 +87,31 @@ class Choice:
                 criterion, labels = "loo", None
         counts = None if self.counts is None else self.counts[rows]
         loss = squared_error(targets, weights)
-        return Choice(problem, targets, criterion, loss, counts, labels, self.gamma_by)
+        return Choice(problem, targets, criterion, loss, counts, labels, self.gamma_by_likelihood)
+
+    def _likely_gamma(self, problem: KernelProblem) -> float:
+        """Return the γ of the restricted likelihood, between half decades by a parabola."""
+        merged = merge(problem, self.targets, self.counts)
+        size = float(np.abs(problem.kernel_diagonal()).mean())
+        shifts = size * np.sqrt(10.0) ** np.arange(-16, 4)
+        shifts = shifts[shifts >= _selection.ACCURATE * np.finfo(np.float64).eps * size * merged.total_weight]
+        rows = merged.for_core(problem.weights is not None)
+        values = merged.problem.restricted_likelihoods(merged.targets, shifts, rows)
+        at = int(values.argmin())
+        if not np.isfinite(values[at]):
+            raise NotPositiveDefiniteError("no regularization of the grid makes the matrix definite")
+        place = 0.0
+        if 0 < at < len(shifts) - 1:
+            below, middle, above = values[at - 1 : at + 2]
+            bend = below - 2 * middle + above
+            place = float((below - above) / (2 * bend)) if np.isfinite(bend) and bend > 0 else 0.0
+        return float(shifts[at] * np.sqrt(10.0) ** place / merged.total_weight)
 
     def __call__(self, kernel: Kernel, specification: Any) -> Selection | None:
         problem = self.problem.with_kernel(kernel)
         try:
-            if self.gamma_by is not None:
-                likely = replace(self, criterion=self.gamma_by, gamma_by=None)(kernel, specification)
-                if likely is None:
-                    return None
-                specification = [float(likely.chosen)]
+            if self.gamma_by_likelihood:
+                specification = [self._likely_gamma(problem)]
             return _selection.evaluate(
                 problem,
                 self.targets,

@@ -180,7 +180,7 @@ class Tuner:
         try:
             if choose.labels is not None:
                 gamma = shift / choose.problem.total_weight
-                found = replace(choose, gamma_by=None)(kernel, [gamma])
+                found = replace(choose, gamma_by_likelihood=False)(kernel, [gamma])
                 left_out = None if found is None else found.left_out
                 return nowhere if left_out is None else np.abs(choose.targets - left_out)
             problem = self.problem.with_kernel(kernel)
