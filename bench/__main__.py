@@ -52,6 +52,7 @@ STEPS = (
     Step("variances", "bench.peers.variances", ("variances",)),
     Step("selection", "bench.selection", ("selection",)),
     Step("kpca", "bench.kpca", ("kpca",)),
+    Step("choice", "bench.choice", ("choice",)),
     Step("svm", "bench.svm", ("svm",)),
     Step("svm digits", "bench.svm --sizes --digits 60000 --without scikit-learn", ("svm_digits",)),
     Step("svm regression", "bench.svm.regression", ("svm_regression",)),

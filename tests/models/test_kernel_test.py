@@ -139,3 +139,24 @@ def test_five_percent_of_data_without_a_kernel_part_are_significant(optimize):
         found.append(clone(model).fit(X, y).summary(False, n_simulations=500, random_state=i).p_value)
     # ± 3 errors of 400 draws; a width that was chosen would make it a fifth if the draws did not repeat that
     assert np.mean(np.array(found) <= 0.05) == pytest.approx(0.05, abs=0.033)
+
+
+def test_the_grid_of_kernels_asks_no_targets_and_has_all_columns_alone():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1.0, 100.0, 1.0]
+    X[:, 2] = 7.0  # constant
+    kernels = kernel_test.grid_of_kernels(X)
+    assert len(kernels) == 8 + 3 * 2
+    units = np.array([1e3, 1e-3, 1.0])
+    for kernel, other in zip(kernels, kernel_test.grid_of_kernels(X * units), strict=True):
+        assert_allclose(kernel(X), other(X * units), atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "features"), [(1, "constant"), (3, "constant"), (2, "linear")])
+def test_of_a_kernel_that_the_data_chose_five_percent_are_significant_too(d, features, m=50):
+    p_values = []
+    for seed in range(120):
+        rng = np.random.default_rng([m, d, seed])
+        model = GRLSRegressor(features=features).fit(rng.normal(size=(m, d)), rng.normal(size=m))
+        p_values.append(model.summary(n_simulations=99, random_state=seed).p_value)
+    assert np.mean(np.array(p_values) <= 0.05) < 0.12

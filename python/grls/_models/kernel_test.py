@@ -21,6 +21,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import minimize_scalar
 
+from .._selection.candidates import is_wide
 from .._selection.merged import Merged
 from .._solvers import memory
 from .._solvers.kernel_problem import KernelProblem
@@ -28,6 +29,7 @@ from .._solvers.rank import nearest_combination
 from .._solvers.results import ReducedMatrix
 from .._solvers.runtime import interruptible
 from .._validation import FloatArray
+from ..kernels import Kernel, Matern
 
 _GRID = 160  # shifts that are tried; between them a parabola tells the largest value
 _SMALLEST, _LARGEST = 1e-9, 1e3  # of them, in units of the mean and of the largest eigenvalue
@@ -66,7 +68,7 @@ def kernel_test(
     random : RandomState
         Where they come from.
     others : sequence of Kernel
-        That might have been chosen in place of the problem's: the ratio is then the largest over all.
+        Where the data chose the problem's: the ratio is then the largest over these, which they did not.
     """
     start = reduced.at(np.array([1.0]), relative=True)
     if start.vanishes:
@@ -85,14 +87,40 @@ def kernel_test(
     statistic = observed_ratio(merged, reduced, kept, shifts)
     n_free = merged.n_rows - len(kept)
     if others:
-        found = [Spectrum.of(merged, kept, kernel) for kernel in [merged.problem.kernel, *others]]
-        ratios = [spectrum.ratio(n_free, float(merged.within[0])) for spectrum in found[1:]]
-        statistic = max([statistic, *ratios])
+        found = [Spectrum.of(merged, kept, kernel) for kernel in others]
+        statistic = max(spectrum.ratio(n_free, float(merged.within[0])) for spectrum in found)
         null = simulated_largest_ratios(found, n_free, n_simulations, random)
     else:
         null = simulated_ratios(eigenvalues, n_free, shifts, n_simulations, random)
     beyond = int(np.count_nonzero(null >= statistic))
     return KernelTest(statistic, (beyond + 1) / (n_simulations + 1), n_simulations)
+
+
+_COMMON = np.geomspace(1 / 16, 4, 8)  # factors of the median distances of all columns
+_ALONE = (1 / 8, 1 / 2, 2.0)  # of that of a column by itself
+
+
+def grid_of_kernels(X: Any) -> list[Kernel]:
+    """Return Matérn kernels that stand for what a choice may find, whatever the targets are.
+
+    Eight common widths, and three for each column alone: a p-value that takes the chosen kernel as given is
+    far too small, and the largest ratio over these has a null distribution that can be drawn.
+    """
+    if is_wide(X):
+        width = Matern("median").resolve(X).sigma
+        return [Matern(factor * width) for factor in _COMMON]
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    points = X[:, varying]
+    widths = np.asarray(Matern("medians").resolve(points).sigma)
+    alone = widths / np.sqrt(len(varying))
+    kernels: list[Kernel] = [Matern(factor * widths).on(varying.tolist()) for factor in _COMMON]
+    if len(varying) > 1:
+        kernels += [
+            Matern(factor * width).on([int(c)])
+            for c, width in zip(varying, alone, strict=True)
+            for factor in _ALONE
+        ]
+    return kernels
 
 
 def _are_met(merged: Merged[Any]) -> bool:

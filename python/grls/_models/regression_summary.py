@@ -31,7 +31,7 @@ from ..kernels.wording import in_words
 from ..summary import Summary, Table, Value, Values
 from .fit_statistics import FitStatistics
 from .fitted import FittedProblem
-from .kernel_test import kernel_test
+from .kernel_test import grid_of_kernels, kernel_test
 from .regression import RegressionFunction
 from .shown_coefficients import ShownCoefficients
 from .summaries import DROPPED, Solved, facts, likelihoods, output_of, shown_features
@@ -373,24 +373,23 @@ class UncertainSummary(RegressionSummary, Uncertainty):
         record = getattr(self, "optimization_", None)
         if record is None or solved.penalises or not isinstance(solved.problem, KernelProblem):
             return [], ""
-        parameters = tuned_parameters(solved.problem, record)
-        if parameters is None or len(solved.targets) > _MOST_POINTS:
+        if len(solved.targets) > _MOST_POINTS:
             return [], " They keep the kernel, which was chosen on the same rows: p is too small."
+        parameters = tuned_parameters(solved.problem, record)
+        if parameters is None or len(parameters.get()) > 1 or isinstance(record, KernelChoice):
+            kernels = grid_of_kernels(solved.problem.X)
+            return (
+                kernels,
+                f" The data chose the kernel: the ratio is the largest over {len(kernels)} others.",
+            )
         found, bounds = parameters.get(), parameters.bounds(solved.problem.X)
-        moved = np.ones(len(found), dtype=bool)
         chosen = self._in_words(parameters.labels)[0]
         note = f" The choice of {chosen} is repeated in them, among {_N_KERNELS} values."
-        if len(found) > 1:
-            widths = parameters.widths
-            moved = np.isin(np.arange(len(found)), np.concatenate(widths) if widths else [])
-            note = " They repeat the choice of a common factor of the widths only: p may be too small."
-        if not moved.any():
-            return [], " They keep the kernel, which was chosen on the same rows: p is too small."
-        low, high = np.log(bounds[moved] / found[moved, None]).T
+        low, high = np.log(bounds / found[:, None]).T
         kernels = []
         for factor in np.linspace(low.min(), high.max(), _N_KERNELS):
             values = found.copy()
-            values[moved] *= np.exp(np.clip(factor, low, high))
+            values *= np.exp(np.clip(factor, low, high))
             parameters.set(values)
             kernels.append(clone(parameters.kernel))
         return kernels, note
