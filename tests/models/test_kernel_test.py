@@ -153,8 +153,8 @@ def test_the_grid_of_kernels_asks_no_targets_and_has_all_columns_alone():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "features"), [(1, "constant"), (3, "constant"), (2, "linear")])
-def test_of_a_kernel_that_the_data_chose_five_percent_are_significant_too(d, features, m=50):
-    p_values = []
+def test_of_a_kernel_that_the_data_chose_five_percent_are_significant_too(d, features):
+    p_values, m = [], 50
     for seed in range(120):
         rng = np.random.default_rng([m, d, seed])
         model = GRLSRegressor(features=features).fit(rng.normal(size=(m, d)), rng.normal(size=m))
