@@ -93,9 +93,9 @@ class Choice:
         """Return the γ of the restricted likelihood, between half decades by a parabola."""
         merged = merge(problem, self.targets, self.counts)
         size = float(np.abs(problem.kernel_diagonal()).mean())
-        shifts = size * np.sqrt(10.0) ** np.arange(-16, 4)
+        shifts = merged.total_weight / merged.n_rows * size * np.sqrt(10.0) ** np.arange(-16, 4)
         shifts = shifts[shifts >= _selection.ACCURATE * np.finfo(np.float64).eps * size * merged.total_weight]
-        rows = merged.for_core(problem.weights is not None)
+        rows = merged.for_core()
         values = merged.problem.restricted_likelihoods(merged.targets, shifts, rows)
         at = int(values.argmin())
         if not np.isfinite(values[at]):
