@@ -167,9 +167,11 @@ def test_a_model_that_is_not_fitted_keeps_its_parameters(path):
 
 # In processes that have imported grls alone, one for the models of each type.
 READER = """
-import pathlib, pickle
+import pathlib, pickle, warnings
 import grls, scipy.sparse
 import numpy as np
+
+warnings.filterwarnings("ignore", "rounding may move a standard deviation")
 
 for path in sorted(pathlib.Path({folder!r}).glob("*.grls")):
     model, said = grls.load(path), path.with_suffix(".said")
