@@ -55,7 +55,7 @@ def on_centres(centers: str, number: int) -> Callable[[], Any]:
 
 
 def with_modes(**parameters: Any) -> Callable[[], Any]:
-    return lambda: FourierGRLSRegressor(SMOOTH, features=FEATURES, **parameters)
+    return lambda: FourierGRLSRegressor(SMOOTH, features=FEATURES, regularization="gcv", **parameters)
 
 
 STRATEGIES = ("uniform", "leverage", "kmeans")
@@ -63,7 +63,9 @@ SCENES = [
     Scene("exact", ROUGH, 2000, 0.3, lambda: GRLSRegressor(ROUGH, features=FEATURES, regularization="reml")),
     *(Scene(f"200 centres, {how}", ROUGH, 2000, 0.3, on_centres(how, 200)) for how in STRATEGIES),
     Scene("1000 centres, uniform", ROUGH, 2000, 0.3, on_centres("uniform", 1000)),
-    Scene("exact, gcv", SMOOTH, 400, 0.1, lambda: GRLSRegressor(SMOOTH, features=FEATURES)),
+    Scene(
+        "exact, gcv", SMOOTH, 400, 0.1, lambda: GRLSRegressor(SMOOTH, features=FEATURES, regularization="gcv")
+    ),
     Scene("modes, tol=1e-3, gcv", SMOOTH, 400, 0.1, with_modes(tol=1e-3)),
     Scene("modes, gcv", SMOOTH, 400, 0.1, with_modes()),
 ]
