@@ -40,8 +40,7 @@ def kriging_system(Phi, cross, Phi_new, T, T_new, y, regularization, weights=Non
     system = np.block([[A, T], [T.T, np.zeros((n_free, n_free))]])
     sides = np.vstack([cross, T_new.T])
     solution = np.linalg.solve(system, np.concatenate([y, np.zeros(n_free)]))
-    rows = m if weights is None else weights.sum()
-    variance = y @ solution[:m] / (rows - n_free)
+    variance = y @ solution[:m] / (m - n_free)
     return sides.T @ solution, variance * (Phi_new - sides.T @ np.linalg.solve(system, sides))
 
 
