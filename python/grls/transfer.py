@@ -411,7 +411,12 @@ def _fingerprint(task: _Task | FloatArray) -> list[bytes]:
 
 
 def _is_matrix(value: Any) -> bool:
-    return sparse.issparse(value) or np.ndim(value) == 2
+    if sparse.issparse(value):
+        return True
+    try:
+        return np.ndim(value) == 2
+    except ValueError:  # a task: data beside targets
+        return False
 
 
 def _read(task: Any, number: int, labels: bool | str) -> _Task | FloatArray:

@@ -299,6 +299,8 @@ def test_the_data_of_one_task_are_not_taken_for_tasks():
         with pytest.raises(ValueError, match=r"one task: give a list of tasks, \[\(X, y\)\]"):
             TransferPrior().fit(tasks)
     TransferPrior().fit([*X, y])
+    rng = np.random.default_rng(0)
+    assert TransferPrior().fit([task(rng, 40), task(rng, 50)]).n_tasks_ == 2
 
 
 def test_a_mean_that_is_given_comes_before_the_learnt_one():

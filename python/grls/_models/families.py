@@ -46,7 +46,8 @@ class Family:
     distribution: Callable[[FloatArray, float, float], Any]  # of SciPy, at μ, shape and dispersion
     zeros: bool  # whether y may be zero
     has_scale: bool  # whether the variance has a factor that is estimated
-    shape: Callable[[FloatArray, FloatArray, FloatArray], float] | None = None  # of y, μ and weights
+    # Of y, μ, weights and leverages.
+    shape: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], float] | None = None
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Return μ."""
@@ -133,11 +134,20 @@ def _rising(k: float, y: FloatArray) -> FloatArray:
     return np.asarray(y * np.log(x) + (k - 0.5) * np.log1p(y / k) - y + series)
 
 
-def _negative_binomial_shape(y: FloatArray, mu: FloatArray, weights: FloatArray) -> float:
-    """Return the dispersion α = 1/θ of the largest likelihood at the means μ."""
+def _negative_binomial_shape(
+    y: FloatArray, mu: FloatArray, weights: FloatArray, leverages: FloatArray
+) -> float:
+    """Return the dispersion α = 1/θ of the largest adjusted profile likelihood at the means μ.
+
+    The means were fitted, so that y scatters less about them than about the true ones. Cox and Reid's
+    adjustment takes half the log-determinant of their information from the likelihood; its derivative by α
+    is that of ½ Σ h_i log w_i, h the leverages and w = μ/(1 + αμ) the curvatures on average.
+    """
 
     def minus(log_a: float) -> float:
-        return -float(weights @ _negative_binomial_log_density(y, mu, float(np.exp(log_a)), 1.0))
+        a = float(np.exp(log_a))
+        information = leverages @ np.log(mu / (1 + a * mu))
+        return 0.5 * float(information) - float(weights @ _negative_binomial_log_density(y, mu, a, 1.0))
 
     ends = np.log([_LEAST_SHAPE, _LARGEST_SHAPE])
     # The likelihood is flat far from its maximum, where a search by sections would lose its way.

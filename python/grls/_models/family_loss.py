@@ -134,11 +134,12 @@ class FamilyLoss(SeparateFunctions):
         ]
         return np.array(each)
 
-    def likely_shapes(self, f: FloatArray) -> FloatArray:
-        """Return the shapes (k,) of the largest likelihood at functions (m, k)."""
+    def likely_shapes(self, f: FloatArray, gamma: float) -> FloatArray:
+        """Return the shapes (k,) of the largest adjusted likelihood at functions (m, k) fitted with γ."""
         assert self.family.shape is not None
-        mu = self.means(f)
-        return np.array([self.family.shape(self.y[:, p], mu[:, p], self.s) for p in range(self.n_functions)])
+        mu, h = self.means(f), self.on_average().leverages(f, gamma)
+        columns = range(self.n_functions)
+        return np.array([self.family.shape(self.y[:, p], mu[:, p], self.s, h[:, p]) for p in columns])
 
     def runs_away(self, f: FloatArray) -> bool:
         """Whether features alone can send rows without counts to zero, and no other row anywhere."""

@@ -143,7 +143,7 @@ class SmoothRegression(RegressionFunction, SmoothMachine):
                 if self._has_given_shape():
                     break
                 start = State.joined([each.state for each in minima])
-                shapes = loss.likely_shapes(start.f)
+                shapes = loss.likely_shapes(start.f, chosen.gamma)
                 steady = np.all(np.abs(np.log(shapes / loss.shapes)) <= _STEADY)
                 loss = loss.with_shapes(shapes)
                 if steady:
