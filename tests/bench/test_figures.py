@@ -96,8 +96,9 @@ def test_every_page_of_results_is_written_by_one_step(bench):
 
 
 def test_the_site_includes_every_page_of_results(bench):
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    included = re.findall(r"include\} \.\./bench/results/(.*)\.md", text)
+    texts = [ROOT / "docs" / "benchmarks.md", *(ROOT / "docs" / "guide").glob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in texts)
+    included = set(re.findall(r"include\} (?:\.\./)+bench/results/(.*)\.md", text))
     pages = {page for step in bench.__main__.STEPS for page in step.pages}
     # The papers' experiments have pages of their own.
     assert sorted(included) == sorted(page for page in pages if not page.startswith("paper/"))

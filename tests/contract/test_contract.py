@@ -91,7 +91,7 @@ y = Y[:, 0]
     ]
 )
 @pytest.mark.filterwarnings("ignore::grls.InfiniteBandWarning")  # of checks with few rows
-@pytest.mark.filterwarnings("ignore:.*an exact copy of itself")  # some checks give all rows a weight of 3
+@pytest.mark.filterwarnings("ignore:.*rows repeat others")  # some checks give all rows a weight of 3
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
@@ -157,7 +157,7 @@ def test_scikit_learn_checks_pass(estimator, check):
     ]
 )
 @pytest.mark.filterwarnings("ignore::grls.InfiniteBandWarning")
-@pytest.mark.filterwarnings("ignore:.*an exact copy of itself")
+@pytest.mark.filterwarnings("ignore:.*rows repeat others")
 def test_scikit_learn_checks_pass_in_other_settings(estimator, check):
     check(estimator)
 

@@ -90,11 +90,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "of coefficients that overflow the gap is infinite or no number, and either is an error",
     (
         "python/grls/one_class.py",
-        "below = max(0.0, -float(values[c < program.upper].min(initial=«0»)))",
-        "1",
-    ): "nothing below zero is sought either way",
-    (
-        "python/grls/one_class.py",
         'if is_plain and m «>» _FEW_ROWS and T.shape[1] == 1 and made.solver in ("auto", "native"):',
         ">=",
     ): "which of two starts is cheaper, where both cost the same",

@@ -19,6 +19,7 @@ TESTS_OF = {
         "models/test_stumbles.py",
         "contract/test_contract.py",
     ],
+    "python/grls/_input_errors.py": ["contract/test_messages.py", "contract/test_errors.py"],
     "python/grls/_out_of_fold.py": ["features/test_estimator_features.py", "models/test_svm.py"],
     "python/grls/_replacing.py": ["saving", "nystrom/test_files.py"],
     "python/grls/_versions.py": ["saving"],

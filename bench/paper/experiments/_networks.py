@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from grls import SVMGBClassifier
+from grls import IndefiniteKernelWarning, SVMGBClassifier
 from grls.kernels import Sigmoid
 from scipy import special
 from sklearn.base import clone
@@ -30,8 +30,11 @@ class ChosenOnSome:
         self.model, self.grid, self.rows, self.told = model, grid, rows, told
 
     def fit(self, X: Any, y: Any) -> ChosenOnSome:
-        with warnings.catch_warnings():  # of networks that would go on learning
+        with (
+            warnings.catch_warnings()
+        ):  # of networks that would go on learning, of kernels that are not definite
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)
             search = GridSearchCV(self.model, self.grid, cv=3).fit(X[: self.rows], y[: self.rows])
             self.told["chosen"] = " ".join(f"{k}={v}" for k, v in sorted(search.best_params_.items()))
             self.model_ = clone(self.model).set_params(**search.best_params_).fit(X, y)
