@@ -29,6 +29,7 @@ def test_rows_of_small_weight_keep_their_digits_beside_heavy_ones():
     assert_allclose(model.predict(X), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::grls.ConfoundedFeaturesWarning")  # a row of nearly all the weight
 def test_the_order_of_rows_does_not_matter_to_weights_of_any_size():
     rng = np.random.default_rng(0)
     X, y, weights = rng.normal(size=(30, 2)), rng.normal(size=30), 10.0 ** rng.uniform(-6, 6, size=30)

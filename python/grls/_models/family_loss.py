@@ -137,7 +137,9 @@ class FamilyLoss(SeparateFunctions):
     def likely_shapes(self, f: FloatArray, gamma: float) -> FloatArray:
         """Return the shapes (k,) of the largest adjusted likelihood at functions (m, k) fitted with γ."""
         assert self.family.shape is not None
-        mu, h = self.means(f), self.on_average().leverages(f, gamma)
+        # Copies and the scale of the weights count in the likelihood, so that they must in what adjusts it.
+        rows = float(self.s.sum() / self.observations.numbers(self.s).sum())
+        mu, h = self.means(f), rows * self.on_average().leverages(f, gamma)
         columns = range(self.n_functions)
         return np.array([self.family.shape(self.y[:, p], mu[:, p], self.s, h[:, p]) for p in columns])
 
