@@ -258,14 +258,14 @@ class Reader:
     def _reopened(self, pa: Any, path: Path, schema: Any, error: Exception) -> Any:
         """Return a CSV file with a wider type for the column that was refused; else ValueError.
 
-        Whole numbers become numbers, and what was empty so far becomes numbers, or else text.
+        Whole numbers become numbers, and what was empty so far becomes what the cell is that was refused.
         """
         name = _column_of(str(error), list(schema.names))
         # What is kept is written with the type that its first rows have.
         wider: Any = None
         if name is not None and name not in self.keep:
             at_first, now = _opened(pa, path).schema.field(name).type, schema.field(name).type
-            if pa.types.is_null(now) or pa.types.is_integer(now):
+            if pa.types.is_integer(now) or (pa.types.is_null(now) and _is_number(str(error))):
                 wider = pa.float64()
             elif pa.types.is_null(at_first) and not pa.types.is_string(now):
                 wider = pa.string()
@@ -362,6 +362,16 @@ def _kind(pa: Any, path: Path, column: Any) -> str:
         )
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return NUMBERS if is_number or types.is_decimal(kind) else TEXT
+
+
+def _is_number(message: str) -> bool:
+    """Whether the cell that a message of Arrow's CSV reader shows is a number."""
+    found = re.search(r"invalid value '(.*)'", message)
+    try:
+        float(found[1] if found else "")
+    except ValueError:
+        return False
+    return True
 
 
 def _column_of(message: str, names: list[str]) -> str | None:
