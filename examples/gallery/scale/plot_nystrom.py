@@ -6,11 +6,15 @@ The exact model keeps a matrix of all rows. On centres, time and memory grow lin
 may come in blocks. How many centres are enough shows on rows that were held out.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from grls import NystromGRLSRegressor
+from grls.exceptions import FewCentersWarning
 from grls.kernels import Gaussian
 
+warnings.simplefilter("ignore", FewCentersWarning)  # too few are tried on purpose
 rng = np.random.default_rng(0)
 
 
