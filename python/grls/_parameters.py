@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import cache
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, isfunction, signature
 from typing import Any, TypeVar
 
 __all__ = ["KernelParameters", "Parametrised"]
@@ -102,6 +102,11 @@ class Parametrised:
         super().__init_subclass__(**kwargs)
         if cls.__init__ is object.__init__:
             cls.__signature__ = Signature()  # type: ignore[attr-defined]  # not that of __new__
+        for parent in cls.__mro__:
+            if parent.__module__.startswith("grls.") and "._" in parent.__module__:
+                for name, method in vars(parent).items():
+                    if isfunction(method) and not name.startswith("_"):
+                        method.__qualname__ = name  # Python's messages about calls name no inner class
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters, also of parts: ``kernel__sigma``.

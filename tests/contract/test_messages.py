@@ -2,6 +2,7 @@
 
 import re
 
+import grls
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,3 +190,15 @@ def test_displays_take_columns_in_third_place_as_those_of_scikit_learn():
     assert plotting.MapDisplay.from_estimator(model, FRAME, ["age", "width"]).axes_ is not None
     with pytest.raises(ValueError, match="PartialEffectsDisplay"):
         plotting.FitDisplay.from_estimator(model, FRAME, Y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [grls.PriorRLSClassifier(), grls.GRLSClassifier("gaussian"), grls.SVMGBClassifier("gaussian", C=1.0)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_wrong_argument_of_a_method_names_no_inner_class(model):
+    X = np.arange(12.0)[:, None]
+    model.fit(X, X[:, 0] > 5)
+    with pytest.raises(TypeError, match=r"^predict\(\) got an unexpected keyword argument 'return_std'"):
+        model.predict(X, return_std=True)
