@@ -4,6 +4,7 @@ import re
 
 import grls
 from grls import GRLSClassifier, GRLSRegressor
+from grls.kernels import Gaussian
 
 PROGRESS = r"\[grls +\d+\.\d s\] "  # what every line of progress begins with, as a regular expression
 
@@ -31,3 +32,10 @@ def with_threads(function, counts=(1, 2, 5)):
     finally:
         grls.set_num_threads(None)
     return answers
+
+
+def fit_and_predict(X, y):
+    """Return predictions of values and of classes by two threads, for children of a process."""
+    grls.set_num_threads(2)
+    model = regressor(Gaussian(0.5), features="linear").fit(X, y)
+    return model.predict(X), classifier(Gaussian(0.5)).fit(X, y > 0).predict(X)

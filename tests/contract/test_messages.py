@@ -200,5 +200,7 @@ def test_displays_take_columns_in_third_place_as_those_of_scikit_learn():
 def test_a_wrong_argument_of_a_method_names_no_inner_class(model):
     X = np.arange(12.0)[:, None]
     model.fit(X, X[:, 0] > 5)
-    with pytest.raises(TypeError, match=r"^(SVMGBClassifier\.)?predict\(\) got an unexpected keyword argument 'return_std'"):
+    with pytest.raises(
+        TypeError, match=r"^(SVMGBClassifier\.)?predict\(\) got an unexpected keyword argument 'return_std'"
+    ):
         model.predict(X, return_std=True)

@@ -9,12 +9,13 @@ import sys
 import threading
 import tracemalloc
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import grls
 import numpy as np
 import pytest
-from builders import classifier, regressor
+from builders import fit_and_predict, regressor
 from grls import _core
 from grls.kernels import Gaussian, Laplace
 from numpy.testing import assert_allclose
@@ -224,13 +225,6 @@ def test_errors_in_one_python_thread_do_not_reach_another():
 # Processes.
 
 
-def fit_in_child(queue):
-    grls.set_num_threads(2)
-    model = regressor(Gaussian(0.5), features="linear").fit(X, Y)
-    labels = classifier(Gaussian(0.5)).fit(X, Y > 0).predict(X)
-    queue.put((model.predict(X), labels))
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"] if sys.platform == "linux" else ["spawn"])
 def test_a_child_process_fits_after_its_parent_has_fitted(method):
     grls.set_num_threads(2)
@@ -239,16 +233,11 @@ def test_a_child_process_fits_after_its_parent_has_fitted(method):
     finally:
         grls.set_num_threads(None)
     context = multiprocessing.get_context(method)
-    queue = context.Queue()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python's warning about fork beside threads
-        children = [context.Process(target=fit_in_child, args=(queue,)) for _ in range(2)]
-        for child in children:
-            child.start()
-    results = [queue.get() for _ in children]
-    for child in children:
-        child.join()
-        assert child.exitcode == 0
+        # A pool says where a child dies. What it runs is in a module that spawned children can import.
+        with ProcessPoolExecutor(2, mp_context=context) as pool:
+            results = [each.result() for each in [pool.submit(fit_and_predict, X, Y) for _ in range(2)]]
     for predictions, labels in results:
         assert_allclose(predictions, expected, rtol=0, atol=1e-9)
         assert np.mean(labels == (Y > 0)) > 0.9
